@@ -260,7 +260,8 @@ async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
     token = f"Authorization: Bearer {TOKEN}".encode()
     code = code_text(bytes(CODE_BYTES)).encode()
     pages = (b"/backlinks", b"/api/backlinks", b"/watch", b"/api/watch", b"/api/log", b"/api/submissions")
-    paths = (*pages, b"/submit", b"/submit/" + code, b"/api/submit/" + code, b"/compare", b"/go")
+    topics = (b"/topics", b"/api/topics", b"/topic/page", b"/api/topic/page", b"/topic/none")
+    paths = (*pages, *topics, b"/submit", b"/submit/" + code, b"/api/submit/" + code, b"/compare", b"/go")
     names = (
         b"url",
         b"start",

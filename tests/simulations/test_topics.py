@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from math import inf
-from typing import Any, Final, NamedTuple
+from random import Random
+from typing import Final, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
-from mesh.actors.actor import Message
+from mesh.actors.actor import Address, Message
 from mesh.keys.decree import TOPICS, Decree
 from mesh.stamp import Stamp
+from mesh.tables.table import TableSection
 from mesh.urls import host_of
+from peers.actors import TOPICS_SECTION
 from peers.crawler.model.settings import CrawlSettings
 from peers.engine.pages.document import Document
 from peers.gateway.model.messages import AddSeeds, CountsSummed, CountTopic
 from peers.policy.rules import EVERYTHING, policy_bytes
-from peers.topics.topic_list import FORMAT, CountedTopic, TopicList, list_body, topics_of
+from peers.topics.series import mended, topic_series
+from peers.topics.topic_list import FORMAT, CountedTopic, TopicList, TopicsInForce, list_body, topics_of
+from peers.topics.visit_row import NAME_BYTES, visit_in
 from peers.topics.wire_messages import ContentCounts, SliceCounts
 from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
@@ -26,7 +33,7 @@ from simulations.world.chance import random_of
 from simulations.world.members import Members, VirtualDoor
 from simulations.world.network import Network
 from simulations.world.words import WordyParser
-from simulations.world.world import World
+from simulations.world.world import PortAnswer, World
 
 SLOTS: Final = 32
 ROUND_S: Final = 300
@@ -41,12 +48,19 @@ NUMBER: Final = 3
 KEY, SOME_KEY = (BOTH.key_of(topic) for topic in BOTH.topics)
 
 
+class ToldWeb(TopicWeb):
+    """The web, and beside it the topics that all parsers have heard of."""
+
+    topics: TopicsInForce | None = None
+
+
 class TopicParser(WordyParser):
     """The twin of a parser that has heard of the topics; the text of a page is its body."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.topics = topics_of([Decree(TOPICS, "", NUMBER, 0.0, inf, list_body(BOTH), b"", b"")], None)
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
+        assert isinstance(self._web, ToldWeb)
+        self.topics = self._web.topics
+        return super().receive(source, message, now)
 
     def document(self, url: str, stamp: Stamp, body: bytes) -> Document | None:
         text = body.decode()
@@ -76,7 +90,7 @@ class Mesh:
         self.network = Network(random_of(seed, "network"))
         self.world = World(self.network, start_s=FIRST * ROUND_S - 40.0)
         self.members = Members(seed, machines, replicas=2, slot_count=SLOTS)
-        self.web = TopicWeb(seed, lambda: self.world.now, round_s=ROUND_S, lost=lost)
+        self.web = ToldWeb(seed, lambda: self.world.now, round_s=ROUND_S, lost=lost)
         self.log: list[Fetch] = []
         self.counted: dict[int, CountsSummed] = {}
         doors = dict[str, VirtualDoor]()
@@ -100,8 +114,9 @@ class Mesh:
             machine.start()
         self.pass_time(20.0)
         self.machines[0].publish(self.members.policy(1, policy_bytes(EVERYTHING)))
-        self.machines[0].publish(self.members.topics(NUMBER, list_body(topics)))
-        self.pass_time(20.0)
+        self.number = NUMBER
+        self.decree(topics)
+        self.pass_time(18.0)
         self.machines[0].order(AddSeeds(1, self.web.seeds))
 
     def pass_time(self, seconds: float) -> None:
@@ -109,6 +124,24 @@ class Mesh:
 
     def run_to_round(self, number: int) -> None:
         self.world.run(until=float(number * ROUND_S))
+
+    def decree(self, topics: TopicList) -> None:
+        """Have other topics counted from now on."""
+        self.number += 1
+        body = list_body(topics)
+        self.web.topics = topics_of([Decree(TOPICS, "", self.number, 0.0, inf, body, b"", b"")], None)
+        self.machines[0].publish(self.members.topics(self.number, body))
+        self.pass_time(2.0)
+
+    def rows_of(self, machine: Machine) -> set[bytes]:
+        """Return the rows of visits on a machine, by slot and name."""
+        rows = TableSection(machine.disk.table, TOPICS_SECTION + b"v").scan(b"")
+        return {key for key, _ in rows if len(key) == 2 + NAME_BYTES}
+
+    def kept_in_rows(self) -> dict[int, int]:
+        """Return the pages of each round that anybody keeps a row of the first topic of."""
+        rows = set().union(*map(self.rows_of, self.machines))
+        return dict(sorted(Counter(visit_in(key[2:]).slice for key in rows).items()))
 
     def count(self, key: bytes = KEY, machine: int = 0) -> CountsSummed:
         self.counted.clear()
@@ -154,12 +187,127 @@ def _of_texts(found: dict[tuple[str, str], int]) -> list[int]:
     return list({text: level for (_, text), level in found.items()}.values())
 
 
-@pytest.mark.parametrize("machines", [1, 3, 5])
-def test_counts_are_those_of_the_web_and_lose_nothing_with_a_peer(machines: int) -> None:
+@pytest.mark.parametrize(("machines", "rounds"), [(1, 12), (3, ROUNDS), (5, 12)])
+def test_counts_are_those_of_the_web_on_any_number_of_peers_and_stay_when_one_is_lost(
+    machines: int, rounds: int
+) -> None:
     mesh = Mesh(machines)
-    end = FIRST + ROUNDS
+    end = FIRST + rounds
     mesh.run_to_round(end)
-    mesh.pass_time(30.0)
-    told = mesh.count()
+    mesh.pass_time(20.0)
+    told, some = mesh.count(), mesh.count(SOME_KEY)
     assert (told.slices, told.together) == mesh.truth(ALL_SITES, end)
-    assert [each.slice for each in told.slices] == [n for n in range(FIRST, end) if n not in LOST]
+    assert (some.slices, some.together) == mesh.truth(SOME_SITES, end)
+    good = [number for number in range(FIRST, end) if number not in LOST]
+    assert [each.slice for each in told.slices] == good
+    assert {each.pages for each in told.slices} == {mesh.web.pages}, "one crawl a round, for both topics"
+    assert _smallest_gap(mesh.log) >= DELAY_S
+    if machines > 1:
+        mesh.machines[-1].crash(is_power_loss=True)
+        mesh.pass_time(60.0)
+        assert mesh.count(), "of those that are left"
+        after = mesh.count()
+        assert (after.slices, after.together) == (told.slices, told.together)
+    if rounds == ROUNDS:
+        _judge_mending(mesh, told)
+
+
+def _judge_mending(mesh: Mesh, told: CountsSummed) -> None:
+    """Values put in for lost rounds are as near to the truth as those put in for rounds that are known."""
+    series = topic_series(told.slices, told.together)
+    assert series is not None
+    assert series.lost == tuple(number in LOST for number in range(FIRST, FIRST + ROUNDS))
+    values = series.topic.absolute.values
+    assert [each.is_mended for each in values] == list(series.lost)
+    good = {n: float(each.value or 0.0) for n, each in enumerate(values) if not series.lost[n]}
+    errors = []
+    for n, value in good.items():
+        guess = mended({place: each for place, each in good.items() if place != n}, n)
+        errors += [] if guess is None else [abs(guess - value)]
+    noise = max(errors)
+    for number in LOST:
+        texts = [mesh.web.story(url, number) for url in mesh.web.all_pages]
+        truth = sum(TOPIC_STRING in text for text in texts)
+        put_in = values[number - FIRST].value
+        assert put_in is not None
+        assert abs(put_in - truth) <= noise
+
+
+def _smallest_gap(log: list[Fetch]) -> float:
+    """Return the shortest time between two requests to one host."""
+    last: dict[str, float] = {}
+    gap = inf
+    for fetch in log:
+        host = host_of(fetch.url)
+        gap = min(gap, fetch.at_s - last.get(host, -inf))
+        last[host] = fetch.at_s
+    return gap
+
+
+def test_a_topic_that_begins_later_has_pages_read_anew_though_they_have_not_changed() -> None:
+    mesh = Mesh(3, topics=TopicList(FORMAT, (ALL_SITES,), ROUND_S), lost=())
+    mesh.run_to_round(FIRST + 3)
+    mesh.pass_time(20.0)
+    later = replace(SOME_SITES, since_s=float((FIRST + 3) * ROUND_S))
+    mesh.decree(replace(BOTH, topics=(ALL_SITES, later)))
+    mesh.run_to_round(FIRST + 7)
+    mesh.pass_time(20.0)
+    told = mesh.count(SOME_KEY)
+    slices, _ = mesh.truth(SOME_SITES, FIRST + 7)
+    assert told.slices[1:] == slices[-len(told.slices) + 1 :]
+    assert len(told.slices) >= 3
+    old, _ = mesh.truth(ALL_SITES, FIRST + 7)
+    assert mesh.count().slices == old, "those of the other topic go on"
+
+
+def trouble(mesh: Mesh, random: Random, until_round: int) -> None:
+    """Crashes with and without loss of power, a peer that stands still, a network that loses and repeats."""
+    mesh.network.set_loss(0.1)
+    mesh.network.set_repetition(0.2)
+    while mesh.world.now < until_round * ROUND_S - 120.0:
+        mesh.pass_time(random.choice([20.0, 80.0, 150.0]))
+        victim = random.choice(mesh.machines)
+        if random.random() < 0.3:
+            victim.pause()
+            mesh.pass_time(random.choice([1.0, 20.0]))
+            victim.resume()
+        else:
+            victim.crash(is_power_loss=random.random() < 0.5)
+            mesh.pass_time(random.choice([0.5, 5.0, 30.0]))
+            victim.start()
+    mesh.network.set_loss(0.0)
+    mesh.network.set_repetition(0.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_through_crashes_no_stored_visit_is_missed_and_none_is_made_up(seed: int) -> None:
+    mesh = Mesh(3, seed, lost=())
+    end = FIRST + 6
+    trouble(mesh, Random(seed), end)
+    mesh.run_to_round(end)
+    mesh.pass_time(60.0)
+    told = mesh.count()
+    slices, together = mesh.truth(ALL_SITES, end)
+    served = {each.slice: each for each in slices}
+    for each in told.slices:
+        most = served[each.slice]
+        pairs = zip(_numbers(each), _numbers(most), strict=True)
+        assert all(a <= b for a, b in pairs), "what was served bounds what is counted"
+    assert told.together.contents <= together.contents
+    quiet = mesh.kept_in_rows()
+    assert quiet[end - 1] >= 0.9 * mesh.web.pages
+    assert {each.slice: each.pages for each in told.slices} == {n: c for n, c in quiet.items() if n < end}
+    copies = [mesh.rows_of(machine) for machine in mesh.machines]
+    assert all(sum(key in rows for rows in copies) >= 2 for rows in copies for key in rows), "two have each"
+
+
+def _numbers(counts: SliceCounts) -> list[int]:
+    return [counts.pages, counts.related, counts.topic, counts.contents]
+
+
+def test_without_topics_nothing_is_kept_and_their_actor_sleeps() -> None:
+    mesh = Mesh(3, topics=TopicList(FORMAT, ()), parser=WordyParser, lost=())
+    mesh.run_to_round(FIRST + 1)
+    for machine in mesh.machines:
+        assert not list(TableSection(machine.disk.table, TOPICS_SECTION).scan(b""))
+        assert mesh.world.node(machine.peer).actor("topics").is_dormant

@@ -11,7 +11,6 @@ from mesh.actors.ownership import Ownership
 from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.round import Round
 from peers.gateway.model.messages import CountsSummed, CountTopic
-from peers.topics.topic_list import KEPT_MAX
 from peers.topics.wire_messages import ContentCounts, CountsTold, CountsWanted, SliceCounts
 
 COUNT_S_MAX: Final = 20.0  # 10,000,000 rows a peer, on a machine that has other things to do
@@ -34,6 +33,7 @@ class CountsLookup(Errand):
         self._end_s = now + COUNT_S_MAX
         order = self._order
         self._behind = max(0, int((now - order.starts_s) // order.slice_s))
+        self._first = max(0, self._behind - order.kept)
         return self._begin(now)
 
     def _begin(self, now: float) -> list[Send]:
@@ -49,9 +49,8 @@ class CountsLookup(Errand):
 
     def _ask(self, now: float) -> list[Send]:
         request, order = self._number_question(), self._order
-        first = max(0, self._behind - order.kept)
         questions = {
-            peer: CountsWanted(request, order.key, self._epoch, first, self._behind, place)
+            peer: CountsWanted(request, order.key, self._epoch, self._first, self._behind, place)
             for peer, place in sorted(self._places.items())
         }
         self._round = Round(request, "topics", questions, _NOBODY, now, ROUND_S_MAX)
@@ -66,8 +65,8 @@ class CountsLookup(Errand):
         if message.epoch != self._epoch:
             round_.ask_again(source.peer, now)
             return []
-        if len(self._slices.keys() | {each.slice for each in message.slices}) > KEPT_MAX + 2:
-            return self.refuse(f"{source.peer} counts what cannot be")
+        if not all(self._first <= each.slice < self._behind for each in message.slices):
+            return self.refuse(f"{source.peer} counts what was not asked for")
         round_.settle(source.peer)
         self._take(message)
         if message.next:

@@ -16,7 +16,7 @@ from peers.gateway.model.messages import CountsSummed, CountTopic, RequestRefuse
 from peers.gateway.routes import application
 from peers.gateway.site.texts import TEXTS
 from peers.gateway.topics.counts_lookup import COUNT_S_MAX, ROUND_S_MAX, CountsLookup
-from peers.topics.topic_list import FORMAT, CountedTopic, TopicList, list_body, topics_of
+from peers.topics.topic_list import FORMAT, CountedTopic, TopicList, TopicsInForce, list_body, topics_of
 from peers.topics.wire_messages import ContentCounts, CountsTold, CountsWanted, SliceCounts
 from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.gateway.fake_backend import FakeBackend
@@ -33,13 +33,18 @@ SLICES = (
 )
 
 
-def backend_of(slices: tuple[SliceCounts, ...] = SLICES) -> FakeBackend:
-    def answer(order: Message) -> Message:
-        assert isinstance(order, CountTopic)
-        return CountsSummed(order.ticket, 20_009, slices, ContentCounts(300, 60, 40))
+def in_force() -> TopicsInForce | None:
+    return topics_of([Decree(TOPICS, "", 3, 0.0, inf, list_body(LIST), b"", b"")], None)
 
-    backend = FakeBackend(answer)
-    backend.topics = topics_of([Decree(TOPICS, "", 3, 0.0, inf, list_body(LIST), b"", b"")], None)
+
+def counted(order: Message, slices: tuple[SliceCounts, ...] = SLICES) -> Message:
+    assert isinstance(order, CountTopic)
+    return CountsSummed(order.ticket, 20_009, slices, ContentCounts(300, 60, 40))
+
+
+def backend_of(slices: tuple[SliceCounts, ...] = SLICES) -> FakeBackend:
+    backend = FakeBackend(lambda order: counted(order, slices))
+    backend.topics = in_force()
     return backend
 
 
@@ -175,6 +180,13 @@ def test_other_owners_let_it_begin_anew_and_whoever_goes_by_others_is_asked_agai
     (send,) = lookup.hear("bob", SliceCounts(20_000, 3))
     assert isinstance(send.message, CountsSummed)
     assert send.message.slices == (SliceCounts(20_000, 5),)
+
+
+@pytest.mark.parametrize("number", [0, 19_978, 20_009, (1 << 32) - 1])
+def test_a_peer_that_tells_of_other_slices_than_were_asked_for_is_not_believed(number: int) -> None:
+    (send,) = Lookup().hear("eve", SliceCounts(number, 1))
+    assert isinstance(send.message, RequestRefused)
+    assert "eve" in send.message.reason
 
 
 def test_a_silent_peer_and_one_that_never_ends_are_refused_by_name_rather_than_counted_in_part() -> None:
