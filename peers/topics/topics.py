@@ -73,7 +73,7 @@ class TopicStatistics(HolderStatistics, frozen=True):
     told: int  # count: visits of this peer
     untold: int  # gauge: of these, not yet noted
     taken: int  # count: visits that were put into the store
-    refused: int  # count: those that were not, by a limit, or since they are none
+    refused: int  # count: those that were not, since they are none, by a limit, or as nobody notes any
     dropped: int  # count: rows deleted because no topic keeps them any more
 
 
@@ -117,6 +117,8 @@ class Topics(OptionalStoreActor):
             case PagesVisited(visits):
                 if self._is_on and not self._reports.is_full:
                     self._reports.tell(map(self._told, visits), self._now)
+                elif self._is_on:
+                    self._n["refused"] += len(visits)
             case VisitsTold(batch, visits):
                 if self._take(source, visits):
                     return [Send(source, VisitsNoted(batch))]

@@ -25,6 +25,7 @@ from peers.engine.queries.query import Mode, Sort
 from peers.engine.queries.query_parser import read_query
 from peers.gateway.http_port import Http, listen
 from peers.gateway.model.messages import (
+    CountTopic,
     FindBacklinks,
     FindSubmission,
     GatherNotices,
@@ -87,6 +88,7 @@ EVERYTHING_ON: Final = Policy(
 ANSWERED_BY_LIES: Final = (
     FindBacklinks,
     GatherNotices,
+    CountTopic,
     ReadLog,
     SubmitUrl,
     JudgeSite,

@@ -32,7 +32,7 @@ from peers.watch.watch_list import WatchList
 from peers.wire_tags import WIRE_TAGS
 
 assert actors
-COUNTED: Final = TopicList(FORMAT, (CountedTopic("page", "Pages", ("page", "标题 文本"), ("other",)),))
+COUNTED: Final = TopicList(FORMAT, (CountedTopic("page", "Pages", ("page", "标题 文本"), ("other",)),), 60)
 FRAMES: Final = 2_000
 SLOTS: Final = 50_000
 URLS: Final = tuple(f"http://h{host}.test/{page}" for host in range(5) for page in range(5))
