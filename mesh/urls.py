@@ -1,8 +1,9 @@
 """The canonical form of URLs, and values all peers derive from it: host, origin, fingerprint, path traps.
 
 The form is that of the WHATWG URL standard (ada-url), narrowed to what a crawler may fetch and to one
-spelling per resource: no fragment, no credentials, percent-encoding normalised. Peers agree on owners and
-on what was seen by comparing these strings, so a change here is a change of the mesh's protocol.
+spelling per resource: no fragment, no credentials, percent-encoding normalised. What pages say is of the web;
+where URLs of directories of FTP servers may stand as well, `canonical_with_ftp` reads them. Peers agree on
+owners and on what was seen by comparing these strings, so a change here is a change of the mesh's protocol.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ PATH_SEGMENTS_MAX = 20  # Heritrix, TooManyPathSegmentsDecideRule
 SEGMENT_REPEATS_MAX = 2  # Heritrix, PathologicalPathDecideRule
 # Names below it are of folders of files on somebody's machine: no name server knows them (RFC 6761, 6.3).
 FILES_DOMAIN = "files.localhost"
+FTP = "ftp://"  # how URLs of directories of FTP servers begin
 LINKS_CACHED_MAX = 32768  # about 12 MB; the navigation of a site repeats on all pages of a directory
 
 # RFC 3986, 2.3.
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _C0_OR_SPACE = "".join(map(chr, range(0x21)))  # what WHATWG trims from both ends
 _ESCAPES = {f"%{octet:02X}": chr(octet) if octet in _UNRESERVED else f"%{octet:02X}" for octet in range(256)}
+_CONTROL = re.compile("%[01][0-9A-F]|%7F")
 _PERCENT = re.compile("%(?:[0-9A-Fa-f]{2})?")
 # What is surely as it should be, in a tenth of the time: a name that is no IP address and has no escaped
 # letters (`xn--`), and a path without dot segments, empty ones, escapes and characters that are escaped.
@@ -76,13 +79,25 @@ def canonical(url: str, base: str | None = None) -> str | None:
     return parsed if len(parsed) <= URL_CHARS_MAX else None
 
 
+def canonical_with_ftp(url: str, base: str | None = None) -> str | None:
+    """Return the canonical form of a URL of the web, or of a directory of an FTP server.
+
+    An `ftp://` URL is cut behind its last slash: it is that of the directory, in which a file is an entry.
+    Credentials go, since nobody but anonymous is asked for; names with control characters are none.
+
+    Returns:
+      as `canonical`, or `ftp://`, authority, and a path that begins and ends with `/`.
+    """
+    return canonical(url, base) or _canonical_directory(url, base)
+
+
 def is_canonical(url: str) -> bool:
-    """Tell whether `canonical` leaves a URL as it is; of most by a look at their characters."""
+    """Tell whether `canonical_with_ftp` leaves a URL as it is; of most by a look at their characters."""
     is_plain = len(url) <= HOST_CHARS_MAX and _PLAINLY_CANONICAL.fullmatch(url) is not None
-    return is_plain or canonical(url) == url
+    return is_plain or (canonical(url) or _canonical_directory(url, None)) == url
 
 
-def canonical_links(base: str, hrefs: Iterable[str]) -> list[str | None]:
+def canonical_links(base: str, hrefs: Iterable[str], *, with_ftp: bool = False) -> list[str | None]:
     """Return `canonical(href, base)` for each link of a page, in order, faster than one by one.
 
     What an href without its fragment resolves to depends on the directory of the base only, unless it is
@@ -90,6 +105,7 @@ def canonical_links(base: str, hrefs: Iterable[str]) -> list[str | None]:
 
     Args:
       base: a canonical URL, of the page or of its `<base href>`.
+      with_ftp: links to FTP servers are some, too: `canonical_with_ftp(href, base)`.
     """
     directory = base[: base.rfind("/", 0, base.find("?") if "?" in base else None) + 1]
     found: list[str | None] = []
@@ -100,7 +116,7 @@ def canonical_links(base: str, hrefs: Iterable[str]) -> list[str | None]:
         elif not reference:
             found.append(base)
         elif _NEEDS_WHOLE_BASE.match(reference):
-            found.append(canonical(href, base))
+            found.append(canonical_with_ftp(href, base) if with_ftp else canonical(href, base))
         else:
             found.append(_canonical_in(directory, reference))
     return found
@@ -127,7 +143,7 @@ def is_of_files(url: str) -> bool:
 
 def has_host(url: str) -> bool:
     """Tell whether `host_of` would find a host in a string, which need not be a URL."""
-    return url.startswith(("http://", "https://")) and "/" in url[8:]
+    return url.startswith(("http://", "https://", FTP)) and "/" in url[8:]
 
 
 def hostname_of(url: str) -> str:
@@ -172,6 +188,25 @@ def looks_like_trap(url: str) -> bool:
             if segments[start : start + size * times] == group * times:
                 return True
     return False
+
+
+def _canonical_directory(url: str, base: str | None) -> str | None:
+    if len(url) > RAW_URL_CHARS_MAX:
+        return None
+    try:
+        parsed = normalize_url(url) if base is None else join_url(base, url)
+    except ValueError:
+        return None
+    if not parsed.startswith(FTP):
+        return None
+    parsed = parsed.partition("#")[0].partition("?")[0]
+    authority, _, path = parsed[len(FTP) :].partition("/")
+    parsed = f"{FTP}{authority.rpartition('@')[2]}/{path[: path.rfind('/') + 1]}"
+    parsed = _PERCENT.sub(_normal_escape, parsed)
+    # A host of one letter is of no registry, and `origin_of` would not find its end.
+    if parsed.index("/", len(FTP)) < 8 or not _has_possible_name(parsed) or _CONTROL.search(parsed):
+        return None
+    return parsed if len(parsed) <= URL_CHARS_MAX else None
 
 
 def _has_possible_name(url: str) -> bool:

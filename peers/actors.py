@@ -31,6 +31,8 @@ of the target's owner
 The way of a visit that counts for a topic: controller -PagesVisited-> topics -VisitsTold-> topics of who
 answers for the slot of its content -CountsTold-> the gateways that ask
 
+The way of an entity: http -KeepRow-> searcher -KeepSealed-> entities of who owns the slot of its name
+
 The way of a slot to a new owner:
 
     membership -OwnershipChanged-> all; handover -ClaimSlots-> every handover; there -HoldSlots-> controller
@@ -45,7 +47,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from mesh.actors.actor import Actor
-from mesh.keys.decree import CLASSES, POLICY, REVOCATION, TOPICS, WATCH
+from mesh.keys.decree import CLASSES, POLICY, REVOCATION, TOPICS, WATCH, Authority
 from mesh.tables.table import Table, TableSection
 from peers.copies.copies import Copies, contents_in
 from peers.crawler.addresses.lessor import Lessor
@@ -54,6 +56,7 @@ from peers.crawler.auditing.auditor import Auditor
 from peers.crawler.controller import FRONTIER_SECTION, Controller
 from peers.crawler.frontier.text_rows import KeptTexts
 from peers.crawler.model.settings import CrawlSettings, Tuning
+from peers.entities.entities import Entities
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.searcher import Searcher
 from peers.handover.handover import Handover
@@ -82,15 +85,16 @@ QUERY_LOG_SECTION: Final = b"Q"
 SUBMISSIONS_SECTION: Final = b"N"
 WATCH_SECTION: Final = b"W"
 LINK_GRAPH_SECTION: Final = b"L"
+ENTITIES_SECTION: Final = b"E"
 TOPICS_SECTION: Final = b"T"
 
 # By kind of decree, which of the actors are told what is in force.
 FOLLOWERS: Final = {
     POLICY: (
         *("controller", "cell", "auditor", "searcher", "historian", "importer"),
-        *("query_log", "submissions", "link_graph", "http"),
+        *("query_log", "submissions", "link_graph", "entities", "http"),
     ),
-    REVOCATION: ("http",),
+    REVOCATION: ("http", "submissions"),
     CLASSES: ("questions", "searcher", "http"),
     WATCH: ("parser", "watch", "http"),
     TOPICS: ("parser", "controller", "topics", "http"),
@@ -112,6 +116,7 @@ def make_actors(
     cell: CellSettings | None = None,
     secret: bytes = b"",
     tuning: Tuning | None = None,
+    authority: Authority | None = None,
 ) -> list[Actor]:
     """Make the actors of a peer, which go on from the state that the table keeps.
 
@@ -126,6 +131,7 @@ def make_actors(
       secret: that nobody else knows, in this life; by it the pages are drawn that are looked at once more.
       further: makes holders of stores that a peer does not have by itself.
       tuning: limits of the controller; None for the defaults.
+      authority: of the mesh, that tells what administrators have signed; without it that counts for nothing.
     """
     crawl = TableSection(table, CONTROLLER_SECTION)
     section = TableSection(table, CELL_SECTION)
@@ -135,8 +141,9 @@ def make_actors(
         Cell(me, section, KeptTexts(frontier), cell, life, Sampling(settings.audit_rate, secret)),
         Copies(me, copies, StoredVersions(section).url_of, life),
         OwnQueryLog(me, TableSection(table, QUERY_LOG_SECTION), life),
-        Submissions(me, TableSection(table, SUBMISSIONS_SECTION), life),
+        Submissions(me, TableSection(table, SUBMISSIONS_SECTION), life, authority=authority),
         MeshGraph(me, TableSection(table, LINK_GRAPH_SECTION), life),
+        Entities(me, TableSection(table, ENTITIES_SECTION), life),
         Topics(me, TableSection(table, TOPICS_SECTION), contents_in(copies), life),
         *further(me, table, life),
     ]

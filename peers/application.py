@@ -88,6 +88,10 @@ BUILT_IN: Final = {
         "peers.commands.topic:topic_app",
         "Count how strongly topics are written about, day by day.",
     ),
+    "entities": LateCommand(
+        "peers.entities.commands:entities_app",
+        "People and organisations that you follow: pages of the mesh about them, scored, with their tone.",
+    ),
     "token": LateCommand(
         "peers.commands.token:token:EPILOG",
         "Print a token that every gateway of the mesh takes, for browsers and scripts.",

@@ -28,7 +28,14 @@ from peers.crawler.model.wire_messages import (
     MarksWanted,
 )
 from peers.importing.wire_messages import ImportPage
-from peers.link_graph.wire_messages import GraphTold, ListBacklinks
+from peers.link_graph.wire_messages import (
+    GraphTold,
+    ListBacklinks,
+    ListRanks,
+    RanksBegun,
+    RanksHeld,
+    RanksTold,
+)
 from peers.query_log.wire_messages import LogWanted, SearchesTold
 from peers.storage.wire_messages import ReplicatePage
 from peers.submissions.wire_messages import ClaimDomain, JudgeSubmission, ReadSubmissions, SubmitSite
@@ -74,6 +81,16 @@ def _backlinks(message: ListBacklinks) -> tuple[Quota, float]:
     return Quota.LINKS, 100.0
 
 
+def _statements(message: RanksTold) -> tuple[Quota, float]:
+    """About 1 for 128 bytes, the size of a link in a message of links."""
+    size = sum(len(part.names) + len(part.values) for part in message.parts)
+    return Quota.LINKS, 1.0 + len(message.parts) + size / 128
+
+
+def _held(message: RanksHeld) -> tuple[Quota, float]:
+    return Quota.LINKS, 1.0 + len(message.held)
+
+
 def _submissions(message: ReadSubmissions) -> tuple[Quota, float]:
     """Anybody can look at a status page: that must not use up the questions of its gateway."""
     return (Quota.LINKS, 10.0) if message.code else (Quota.QUESTIONS, 1.0)
@@ -97,6 +114,10 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     CountsWanted: _counts,
     GraphTold: _graph,
     ListBacklinks: _backlinks,
+    RanksTold: _statements,
+    RanksHeld: _held,
+    RanksBegun: _each(Quota.QUESTIONS),
+    ListRanks: _each(Quota.QUESTIONS),
     HomeTold: _each(Quota.LINKS),
     HomesTold: _each(Quota.LINKS),
     ReplicatePage: _each(Quota.PAGES),

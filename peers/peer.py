@@ -25,6 +25,7 @@ from mesh.keys.certificate import rights_in
 from mesh.keys.decree import Authority
 from mesh.membership.membership import MembershipStatistics
 from mesh.process.allocator import giver_back
+from mesh.process.background import Background
 from mesh.process.cores import core_count
 from mesh.process.member import Member
 from mesh.process.memory import memory_used
@@ -55,6 +56,7 @@ from peers.engine.index import Index
 from peers.engine.segments.builder import build_encoded
 from peers.gateway.http_port import Http, listen, url_of
 from peers.gateway.model.messages import ChangeGateway
+from peers.gateway.model.settings import GatewaySettings
 from peers.handover.handover import HandoverStatistics
 from peers.index import segment_process
 from peers.index.index_reader import IndexReader
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
 UNSPECIFIED: Final = ("0.0.0.0", "::", "[::]")
 FINISH_S: Final = 20.0  # for pages that were fetched to be stored before the peer ends
 FINISH_POLL_S: Final = 0.05
+MODERATOR_KEY: Final = "moderator.key"  # beside config.toml: of an administrator, if /moderation is to judge
 JUDGING_FOLDER: Final = "judging"  # in the data folder: pools that people judge, and their judgements
 _PAUSED: Final = ("controller",)  # while the table has no space
 WIRE: Final = Decoder(WIRE_TAGS.values())
@@ -130,7 +133,7 @@ async def _run(
     index_workshop = _index_workshop(config)
     fetcher = _fetcher(folder, config.web, workshop, _visitor_of(config))
     renderer = _renderer(config, fetcher, workshop)
-    settings = gateway_settings(config, make_token(folder), str(data / JUDGING_FOLDER))
+    settings = _gateway_settings(config, folder, data)
 
     # Two ports tell of the whole peer; they are asked when all of it is there.
     def statistics() -> dict[str, object]:
@@ -149,8 +152,8 @@ async def _run(
         reader = IndexReader(index)
         cell, life = _cell_settings(config.storage), member.life
         parts = crawl_settings(config), reader, life, handover_settings(config), settings
-        actors = make_actors(me, table, *parts, cell=cell, secret=token_bytes())
         authority = Authority(bytes.fromhex(config.mesh.root_key), config.mesh.digest())
+        actors = make_actors(me, table, *parts, cell=cell, secret=token_bytes(), authority=authority)
         told = reading_in(workshop), _visitor_of(config), fetcher.private_among, authority
         http = Http(me, listener, statistics, lambda: vitals.measure(), settings, *told)
         ports: list[Port] = [
@@ -161,7 +164,7 @@ async def _run(
             QuestionsPort(me, reader, config.mesh.slot_count),
             Meter(me, lambda: vitals.measure(), lambda status: vitals_of(status, http.search_classes())),
             http,
-            MemoryKeeper(giver_back()),
+            *(MemoryKeeper(giver_back()), Background(me)),
         ]
         ports += [TraceRecorder(folder / config.web.trace)] if config.web.trace else []
         runtime = member.assemble(actors, ports, WIRE, None, FOLLOWERS, conduct_of(), pins_of, _PAUSED)
@@ -184,8 +187,7 @@ def _reload(config_file: Path, started: PeerConfig, http: Http, runtime: Runtime
     """
     now = _config_in(config_file)
     folder = config_file.parent
-    judging_folder = str(folder / started.storage.folder / JUDGING_FOLDER)
-    settings = gateway_settings(now, make_token(folder), judging_folder)
+    settings = _gateway_settings(now, folder, folder / started.storage.folder)
     change = ChangeGateway(msgspec.structs.replace(settings, listen=started.gateway.listen))
     http.receive(http.address, change)
     runtime.deliver(http.address, "searcher", change)
@@ -198,6 +200,11 @@ def _reload(config_file: Path, started: PeerConfig, http: Http, runtime: Runtime
         waiting.append("gateway.listen")
     later = f"; what has changed in {', '.join(waiting)} counts from the next start on" if waiting else ""
     logger.warning("settings read again: those of the gateway count now%s", later)
+
+
+def _gateway_settings(config: PeerConfig, folder: Path, data: Path) -> GatewaySettings:
+    beside = str(data / JUDGING_FOLDER), str(folder / MODERATOR_KEY)
+    return gateway_settings(config, make_token(folder), *beside)
 
 
 def _host_of(listen: str, member: MemberConfig) -> str:

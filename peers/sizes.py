@@ -51,13 +51,16 @@ def crawl_settings(config: PeerConfig) -> CrawlSettings:
     )
 
 
-def gateway_settings(config: PeerConfig, admin_token: str, judging_folder: str = "") -> GatewaySettings:
+def gateway_settings(
+    config: PeerConfig, admin_token: str, judging_folder: str = "", moderator_key: str = ""
+) -> GatewaySettings:
     """Return the settings of the gateway of a peer."""
     told, usual = config.gateway, GatewaySettings()
     return GatewaySettings(
         **asdict(told),
         admin_token=admin_token,
         judging_folder=judging_folder,
+        moderator_key=moderator_key,
         cache_bytes_max=window(usual.cache_bytes_max, config.machine.memory_max_bytes, 2 * _MIB, 256 * _MIB),
         client_connections_max=_of_client(usual.client_connections_max, told),
         client_requests_max=_of_client(usual.client_requests_max, told),

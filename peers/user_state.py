@@ -7,6 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from mesh.errors import ConfigError
+from mesh.tables.private_files import put_in_place
 
 
 def state_path(kind: str, names: list[str], option: str) -> Path:
@@ -42,10 +43,10 @@ def write_whole(path: Path, content: bytes, option: str) -> None:
 
 
 def replace_whole(path: Path, content: bytes) -> None:
-    """Replace a file, so that any kill leaves the one before or this one. OSError."""
+    """Replace a file, so that any kill, of the machine too, leaves the one before or this one. OSError."""
     beside = path.with_name(f"{path.name}.new")
     beside.write_bytes(content)
-    beside.replace(path)
+    put_in_place(beside, path)
 
 
 def not_kept(path: Path, error: OSError, option: str) -> ConfigError:

@@ -56,6 +56,7 @@ from peers.crawler.model.wire_messages import (
     UrlExplained,
     UrlsHastened,
 )
+from peers.entities.wire_messages import KeepSealed, ReadSealed, SealedKept, SealedTold
 from peers.gateway.aggregation.wire_messages import AskGroup, GroupAnswered
 from peers.gateway.model.wire_messages import StatusTold, StatusWanted
 from peers.handover.wire_messages import (
@@ -75,6 +76,7 @@ from peers.handover.wire_messages import (
 from peers.history.wire_messages import HistoryTold, HistoryWanted
 from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
 from peers.index.wire_messages import (
+    AskPast,
     CompleteTyped,
     CountTerms,
     ExcerptsRead,
@@ -84,8 +86,26 @@ from peers.index.wire_messages import (
     TermsCounted,
     TypedCompleted,
 )
-from peers.link_graph.wire_messages import BacklinksListed, GraphNoted, GraphTold, ListBacklinks
-from peers.query_log.wire_messages import LogTold, LogWanted, SearchesNoted, SearchesTold
+from peers.link_graph.wire_messages import (
+    BacklinksListed,
+    GraphNoted,
+    GraphTold,
+    ListBacklinks,
+    ListRanks,
+    RanksBegun,
+    RanksHeard,
+    RanksHeld,
+    RanksListed,
+    RanksTold,
+)
+from peers.query_log.wire_messages import (
+    ClicksTold,
+    ClicksWanted,
+    LogTold,
+    LogWanted,
+    SearchesNoted,
+    SearchesTold,
+)
 from peers.storage.wire_messages import (
     CheckPages,
     ListVersions,
@@ -224,10 +244,27 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Notices of watched words
         141: NoticesWanted,
         142: NoticesTold,
+        # The web as it was on a day
+        143: AskPast,
+        # Which pages readers open
+        144: ClicksWanted,
+        145: ClicksTold,
+        # Ranks of pages
+        150: RanksTold,
+        151: RanksHeld,
+        152: RanksBegun,
+        153: RanksHeard,
+        154: ListRanks,
+        155: RanksListed,
+        # Sealed rows of entities
+        156: KeepSealed,
+        157: SealedKept,
+        158: ReadSealed,
+        159: SealedTold,
         # How strongly topics are written about
-        151: VisitsTold,
-        152: VisitsNoted,
-        153: CountsWanted,
-        154: CountsTold,
+        160: VisitsTold,
+        161: VisitsNoted,
+        162: CountsWanted,
+        163: CountsTold,
     }
 )

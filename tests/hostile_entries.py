@@ -19,6 +19,7 @@ from peers.crawler.frontier.traps import patterns_of
 from peers.crawler.model.robots import line_of, parse, sitemaps_named
 from peers.crawler.parsing.charset import decode_text, with_query_in
 from peers.crawler.parsing.dates import page_date
+from peers.crawler.parsing.ftp_directory import listing_page
 from peers.crawler.parsing.language import language_of
 from peers.crawler.parsing.link_header import canonical_in_headers
 from peers.crawler.parsing.link_lists import pages_listed
@@ -208,6 +209,20 @@ ENTRIES: Final = (
         (("", ""), ("<img ", ">"), ("<meta name=", ">"), ('<link rel="', '">'), ("<title>", "</title>")),
     ),
     Entry("main text", _parsed, (("<body><main><p>", "</p></main>"),)),
+    Entry(
+        "listing of an FTP server",
+        lambda text: [
+            listing_page("ftp://a.test/b/", f"{text}\n{text}".encode(), of)
+            for of in ("text/ftp-dir; format=mlsd", "text/ftp-dir; format=list; on=2024-05-31")
+        ],
+        (
+            ("", ""),
+            ("type=", "; a"),
+            ("-rw-r--r-- ", " 9 May 31 2024 a"),
+            ("-rw-r--r-- 1 f f 9 May 31 2024 ", ""),
+            ("05-31-24 12:00PM ", " a"),
+        ),
+    ),
     Entry("link list", lambda text: pages_listed(f"{URL}/sitemap.txt", text.encode())),
     Entry(
         "sitemap",

@@ -137,6 +137,7 @@ WIDE_CLASSES: Mapping[str, Set[str]] = {
         "Ownership",
         "Segment",
     },
+    "what is committed, what waits for a commit, and the index of the past beside it": {"Index"},
     "a simulated world, or its judge": {
         "FalseAnswers",
         "FaultRun",

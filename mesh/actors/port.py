@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Protocol, TypeAlias
+from typing import ClassVar, Final, Protocol, TypeAlias
 
 from mesh.actors.actor import Address, Message
 
 # deliver(source, actor, message): hand a message to an actor of this peer, at once.
 Deliver: TypeAlias = Callable[[Address, str, Message], None]
+
+
+BACKGROUND: Final = "background"  # the port of `CarryOut`
 
 
 class DiskFilled(Message, frozen=True):
@@ -22,6 +25,23 @@ class DiskFilled(Message, frozen=True):
 
 class SpaceFound(Message, frozen=True):
     """A port to cell: writes that lacked space are done, though nothing of cell may have waited for them."""
+
+
+class CarryOut(Message, frozen=True):
+    """An actor to port `background`: work that would hold others up. Answered by `CarriedOut`.
+
+    What an actor gives away with it, it leaves alone until it has the answer.
+    """
+
+    ticket: int
+    work: Callable[[], object]
+
+
+class CarriedOut(Message, frozen=True):
+    """Port `background`, when work is done."""
+
+    ticket: int
+    result: object  # of the work
 
 
 class Port(Protocol):

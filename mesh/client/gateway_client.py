@@ -246,6 +246,10 @@ class GatewayClient:
             self._ask("GET", path)  # refused as well, with the reason
         return answer.decode("utf-8", "replace")
 
+    def ranks(self, most: int) -> dict[str, Any]:
+        """Return the pages and hosts with the highest ranks, so many of each at most."""
+        return self._ask("GET", f"/api/graph/ranks?{urlencode({'limit': most})}")
+
     def submission(self, code: str) -> dict[str, Any]:
         """Return how a submission stands."""
         return self._ask("GET", f"/api/submit/{quote(code, safe='')}")
@@ -270,10 +274,30 @@ class GatewayClient:
             if part["next"]:
                 parts.append((part["peer"], part["next"]))
 
-    def judge(self, code: str, *, is_accepted: bool, why: str = "", pages: int = 0) -> dict[str, Any]:
-        """Accept a submission or refuse it; return the answer of POST /api/submissions."""
-        order = {"code": code, "accept": is_accepted, "why": why, "pages": pages}
-        return self._ask("POST", "/api/submissions", json.dumps(order).encode())
+    def judge(self, verdict: bytes) -> dict[str, Any]:
+        """Hand in a signed verdict on a submission; return the answer of POST /api/submissions."""
+        return self._ask("POST", "/api/submissions", json.dumps({"verdict": verdict.hex()}).encode())
+
+    def entity_days(self) -> int:
+        """Return for how many days the mesh keeps an entity after a change. GatewayError: not at all."""
+        return int(self._ask("GET", "/api/entities")["days"])
+
+    def entity(self, name: str) -> dict[str, Any] | None:
+        """Return the sealed row of an entity, bytes in Base64; None where the mesh has none.
+
+        Args:
+          name: its public key, in hexadecimal digits.
+        """
+        status, answer = self._answer("GET", f"/api/entities/{name}", None)
+        if status == HTTPStatus.NOT_FOUND and self.entity_days():
+            return None
+        if status >= HTTPStatus.BAD_REQUEST:
+            raise GatewayError(str(answer.get("error", f"{self.url} answered {status}")), status)
+        return answer
+
+    def keep_entity(self, name: str, row: dict[str, Any]) -> None:
+        """Have the mesh keep a sealed row. Args: as `entity` has them."""
+        self._ask("POST", f"/api/entities/{name}", json.dumps(row).encode())
 
     def invite(self, wish: dict[str, Any]) -> dict[str, Any]:
         """Have people judge a pool; return the answer of /api/judging: a link for each.

@@ -16,7 +16,7 @@ from mesh.keys.certificate import SERIAL_CHARS
 from mesh.keys.decree import Signer
 from mesh.keys.identity import SECRET_BYTES, Identity
 from mesh.keys.signing_key import SigningKey
-from mesh.tables.private_files import FILE_MODE, make_private_folder
+from mesh.tables.private_files import FILE_MODE, make_private_folder, sync_folder
 
 PEER_FIELD: Final = "peer_secret"
 ROOT_FIELD: Final = "root_secret"
@@ -105,6 +105,7 @@ def _save(
         finally:
             os.close(file)
             part.unlink()
+        sync_folder(path.parent)
     except FileExistsError as error:
         raise ConfigError(f"{path} exists already: move it away if you want a new key") from error
     except OSError as error:

@@ -99,6 +99,11 @@ class TokenJudge:
         """Accept no tokens any more that these keys have signed; expelled keys stay expelled."""
         self._revoked |= subjects
 
+    @property
+    def authority(self) -> Authority:
+        """The judge of all that administrators sign, expelled ones too."""
+        return self._authority
+
     def is_revoked(self, signer: str) -> bool:
         """Has the mesh expelled the holder of this key, in hexadecimal?"""
         return signer in self._revoked

@@ -3,6 +3,8 @@
 A thread of this process that computes for long takes its share of the processors like any other, so on a
 busy machine the event loop, which has to answer others in time, waits for it. On Linux a thread has a
 priority of its own, which it can lower and never raise again: so each such work has a thread for itself.
+
+`Background` is the port by which actors have such work done.
 """
 
 from __future__ import annotations
@@ -12,9 +14,14 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Final, TypeVar
+from math import inf
+from typing import ClassVar, Final, TypeVar
 
 import trio
+
+from mesh.actors.actor import Address, Message
+from mesh.actors.port import BACKGROUND, CarriedOut, CarryOut, Deliver
+from mesh.errors import LocalProtocolError
 
 Result = TypeVar("Result")
 
@@ -29,6 +36,27 @@ async def run_in_background(work: Callable[[], Result], *, abandon_on_cancel: bo
       abandon_on_cancel: if cancelled, go on without waiting for the thread; else it is waited for.
     """
     return await trio.to_thread.run_sync(_carry_out, work, abandon_on_cancel=abandon_on_cancel)
+
+
+class Background:
+    """The port `background`: carries out the work of actors, one after the other."""
+
+    name: ClassVar[str] = BACKGROUND
+
+    def __init__(self, me: str) -> None:
+        self._here = Address(me, self.name)
+        self._orders, self._waiting = trio.open_memory_channel[tuple[Address, CarryOut]](inf)
+
+    def receive(self, source: Address, message: Message) -> None:
+        if not isinstance(message, CarryOut):
+            raise LocalProtocolError(f"{source} sent a {type(message).__name__} to the background")
+        self._orders.send_nowait((source, message))
+
+    async def run(self, deliver: Deliver) -> None:
+        """Carry out work until cancelled; the work that is under way then is left to itself."""
+        async for source, order in self._waiting:
+            result = await run_in_background(order.work, abandon_on_cancel=True)
+            deliver(self._here, source.actor, CarriedOut(order.ticket, result))
 
 
 def _carry_out(work: Callable[[], Result]) -> Result:

@@ -1,4 +1,4 @@
-"""Files and folders that only their user can look into. [io]"""
+"""Files and folders that only their user can look into, and files that are replaced whole. [io]"""
 
 from __future__ import annotations
 
@@ -36,9 +36,30 @@ def write_private_text(path: Path, text: str) -> None:
         with open(file, "w", encoding="utf-8") as writing:
             os.fchmod(file, FILE_MODE)  # of one that a crash has left
             writing.write(text)
-            writing.flush()
-            os.fsync(file)
-        part.replace(whole)
+        put_in_place(part, whole)
     except (OSError, UnicodeEncodeError):
         part.unlink(missing_ok=True)
         raise
+
+
+def put_in_place(part: Path, path: Path) -> None:
+    """Give a file that is written its name, in place of the one before: both are on the disk by then.
+
+    Without that a machine that loses its power may have the name, and nothing in the file. OSError.
+    """
+    _sync(part, os.O_RDONLY)
+    part.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Return when the names in a folder are on the disk. OSError."""
+    _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -20,7 +20,7 @@ from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
 from mesh.tables.disk_space import NO_SPACE
 from mesh.tables.layout import LAYOUT, check_layout
 from mesh.tables.lmdb_reader import LmdbReader
-from mesh.tables.private_files import FILE_MODE, make_private_folder
+from mesh.tables.private_files import FILE_MODE, make_private_folder, sync_folder
 from mesh.tables.table import TableSection
 from mesh.tables.table_check import DATA_FILE, check_table
 from peers.actors import CELL_SECTION
@@ -33,7 +33,6 @@ from peers.backup.manifest import (
     SavedNode,
     StoredFile,
     read_manifest,
-    sync_folder,
     write_manifest,
 )
 from peers.storage.archive.archive import segment_path

@@ -11,7 +11,7 @@ from msgspec import Meta
 from xxhash import xxh3_128_hexdigest
 
 from mesh.errors import ConfigError, CorruptionError, StorageError
-from mesh.tables.private_files import FILE_MODE
+from mesh.tables.private_files import FILE_MODE, put_in_place
 
 MANIFEST: Final = "manifest.json"
 UNFINISHED: Final = "unfinished.json"
@@ -125,16 +125,4 @@ def write_manifest(folder: Path, manifest: BackupManifest, name: str = MANIFEST)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
     with open(descriptor, "wb") as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    new.rename(folder / name)
-    sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Return when the names in a folder are on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    put_in_place(new, folder / name)

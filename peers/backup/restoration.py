@@ -36,13 +36,13 @@ from mesh.tables.disk_space import NO_SPACE
 from mesh.tables.layout import LAYOUT
 from mesh.tables.lives import skip_lives
 from mesh.tables.lmdb_table import LmdbTable
-from mesh.tables.private_files import make_private_folder
+from mesh.tables.private_files import make_private_folder, sync_folder
 from mesh.tables.table import TableSection
 from mesh.tables.table_check import DATA_FILE
 from peers.backup.backup_writer import OnProgress, locked
 from peers.backup.checked_files import fetch, store
 from peers.backup.contents import CONFIG, DATA, OF_MESH, settle
-from peers.backup.manifest import BackupManifest, SavedNode, read_manifest, sync_folder
+from peers.backup.manifest import BackupManifest, SavedNode, read_manifest
 from peers.config import PeerConfig
 from peers.engine.segments.manifest import MANIFEST_NAME, manifest_of_lost
 

@@ -11,6 +11,7 @@ import msgspec
 
 from mesh.config import load_config
 from mesh.errors import ConfigError
+from mesh.tables.private_files import put_in_place
 from peers.config import PeerConfig
 from peers.engine.files.directory import DirectoryInUseError
 from peers.engine.files.errors import CorruptIndexError
@@ -66,7 +67,7 @@ def _written_whole(path: Path) -> Iterator[BinaryIO]:
     try:
         with beside.open("wb") as file:
             yield file
-        beside.replace(path)
+        put_in_place(beside, path)
     except OSError as error:
         raise not_written(path, error) from error
     finally:

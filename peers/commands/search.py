@@ -200,11 +200,17 @@ def _show_found(answer: dict[str, Any]) -> None:
         _show_hit(console, rank, hit)
     for name, values in answer.get("facets", {}).items():
         shown = ", ".join(
-            f"{escape(each['value'])} {each['count']:,}" for each in values[:FACET_VALUES_SHOWN]
+            f"{escape(each['value'])} {each['count']:,}{_within(each)}"
+            for each in values[:FACET_VALUES_SHOWN]
         )
         console.print(f"\n[bold]{name}[/bold] {shown}" if shown else "", end="")
     if answer["next"]:
         console.print(f"\n[dim]more: --cursor {escape(answer['next'])}[/dim]", soft_wrap=True)
+
+
+def _within(value: dict[str, Any]) -> str:
+    """Say in which class a class is, whose count has the same pages; "" of other values."""
+    return f" in {escape(value['below'])}" if value.get("below") else ""
 
 
 def _show_hit(console: Console, rank: int, hit: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from mesh.client.admin_token import key_in
 from mesh.errors import ConfigError
-from mesh.urls import canonical
+from mesh.urls import FTP, canonical_with_ftp, origin_of
 from peers.crawler.model.course import UNLIMITED
 from peers.options import (
     DATA,
@@ -27,6 +27,7 @@ from peers.options import (
     administrator_of,
     print_json,
 )
+from peers.policy import edits
 from peers.policy.policy_issuer import PolicyIssuer
 from peers.policy.rules import Action, Rule
 
@@ -87,9 +88,9 @@ def seed(
     seeds = [*(urls or ()), *(sitemap or ())]
     if not seeds:
         raise typer.BadParameter("give pages to start from, or a sitemap with --sitemap")
-    slips = [url for url in seeds if not url.lower().startswith(("http://", "https://"))]
+    slips = [url for url in seeds if not url.lower().startswith(("http://", "https://", FTP))]
     if len(slips) == len(seeds):
-        raise ConfigError(f"{slips[0]!r} is no URL: seeds begin with http:// or https://")
+        raise ConfigError(f"{slips[0]!r} is no URL: seeds begin with http://, https:// or ftp://")
     limits = Rule(action=Action.CRAWL, depth_max=depth_max, pages_per_host_max=pages_per_host)
     is_limited = any(limit is not None for limit in (depth_max, pages_per_host, pages_max))
     is_scope_given = bool(within or anywhere or is_limited or allow_private)
@@ -98,10 +99,12 @@ def seed(
         key_file = key_in(data, key)
         if is_scope_given or key_file.exists():
             issuer = PolicyIssuer(client, key_file)
-            pages = [url for url in map(canonical, seeds) if url is not None]
+            pages = [url for url in map(canonical_with_ftp, seeds) if url is not None]
+            web = [url for url in pages if not url.startswith(FTP)]
+            servers = dict.fromkeys(f"{origin_of(url)}/*" for url in pages if url.startswith(FTP))
             scope = "; " + issuer.widen(
                 pages,
-                within or (),
+                within or (*edits.domains_of(web), *servers),
                 limits,
                 is_anywhere=anywhere,
                 pages_max=pages_max,

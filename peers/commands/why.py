@@ -11,7 +11,7 @@ import typer
 
 from mesh.client.gateway_client import GatewayClient
 from mesh.errors import ConfigError
-from mesh.urls import canonical
+from mesh.urls import canonical_with_ftp
 from peers.crawler.explanations import CrawlFacts
 from peers.gateway.model.member_lines import called
 from peers.gateway.why.why_json import IdleJson, UrlJson
@@ -50,7 +50,7 @@ def why(
 
     Ask any peer: it asks those who know. The last line says what to do.
     """
-    url = None if what == IDLE else canonical(what)
+    url = None if what == IDLE else canonical_with_ftp(what)
     if url is None and what != IDLE:
         raise ConfigError(
             f"{what!r} is no URL of a web page: give one with http:// or https://, or the word {IDLE}"

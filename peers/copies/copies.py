@@ -209,7 +209,7 @@ class Copies(StoreActor):
             before = None if value is None else row_in(value)
             row = row_after(before, stamp, document)
             if row is not None:
-                self._keep(slot, name, row, is_news=False)
+                self._keep(slot, name, value, row, is_news=False)
             row = row or before
             if row is None:
                 continue
@@ -218,10 +218,12 @@ class Copies(StoreActor):
             if row.content and self._answers(slot):
                 yield _told(slot, name, row, content=row.content)
 
-    def _keep(self, slot: int, name: bytes, row: ContentRow, *, is_news: bool = True) -> None:
-        """Keep a row of a page with a content or a naming that changes by our own word."""
+    def _keep(
+        self, slot: int, name: bytes, before: bytes | None, row: ContentRow, *, is_news: bool = True
+    ) -> None:
+        """Keep a row of a page, until now `before`, with a content or a naming that changes by our word."""
         self._is_own_word = True
-        self._store.put(slot, name, row.encode(), is_news=is_news)
+        self._store.put_upon(before, slot, name, row.encode(), is_news=is_news)
         self._is_own_word = False
 
     def _note_change(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
@@ -275,7 +277,7 @@ class Copies(StoreActor):
                 unlike.append(number)
                 continue
             if row.n_copies != each.n_copies:
-                self._keep(each.slot, each.page, row.named(each.n_copies))
+                self._keep(each.slot, each.page, value, row.named(each.n_copies))
         keys = [key_at(each.slot, each.page) for each in message.pages]
         self._updates.answer(source, RolesNoted(message.batch, tuple(unlike)), keys, self._now)
 

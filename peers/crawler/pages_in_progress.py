@@ -159,10 +159,16 @@ class PagesInProgress:
 
     # --- what comes in ---
 
-    def parse(self, state: HostState, taken: QueuedUrl, fetched: PageFetched) -> list[Send]:
-        """Take in a page."""
+    def parse(
+        self, state: HostState, taken: QueuedUrl, fetched: PageFetched, *, finds_ftp: bool = False
+    ) -> list[Send]:
+        """Take in a page.
+
+        Args:
+          finds_ftp: its links to directories of FTP servers are wanted as well.
+        """
         self.fetched_count += 1
-        return self._have_parsed(self._page(state, taken, fetched), fetched)
+        return self._have_parsed(self._page(state, taken, fetched), fetched, finds_ftp=finds_ftp)
 
     def withdraw(self, state: HostState, taken: QueuedUrl, fetched: PageFetched, failure: str) -> list[Send]:
         """Take in that a stored page is gone, or has moved: a newer version of it, without a document.
@@ -179,9 +185,9 @@ class PagesInProgress:
             self._go_on(page, fetched)
         return self._have_parsed(page, fetched)
 
-    def _have_parsed(self, page: Page, fetched: PageFetched) -> list[Send]:
+    def _have_parsed(self, page: Page, fetched: PageFetched, *, finds_ftp: bool = False) -> list[Send]:
         self._take_in(page)
-        return [Send(self._parser, ParsePage(fetched, page.stamp.visit))]
+        return [Send(self._parser, ParsePage(fetched, page.stamp.visit, finds_ftp=finds_ftp))]
 
     def is_shown(self, state: HostState, taken: QueuedUrl) -> bool:
         """Is there a page to be withdrawn, as far as the frontier or the archive knows?
@@ -220,10 +226,10 @@ class PagesInProgress:
         found it as it was; and once in a while a page is asked for as a whole.
         """
         before = taken.before
-        newest = self._versions.newest(state.slot, taken.url)
-        if before is None or not before.is_stored or newest is None or not newest.has_content:
+        if before is None or not before.is_stored:
             return "", ""
-        if newest.fetched_at < self._whole_before_s:
+        newest = self._versions.newest(state.slot, taken.url)
+        if newest is None or not newest.has_content or newest.fetched_at < self._whole_before_s:
             return "", ""
         if self.counted is not None and newest.fetched_at < self.counted.topics.since_s:
             return "", ""

@@ -401,7 +401,8 @@ class Visits:
             is_to_compare = self._settings.finds_aliases and politeness.is_to_compare(state.record)
             grown = [Send(self._aliases, HostGrown(state.host))] * is_to_compare
             self.costs.hand_out(taken.url, state)
-            return self._pages.parse(state, taken, fetched) + grown
+            finds_ftp = self.clocks.policy.crawls_ftp
+            return self._pages.parse(state, taken, fetched, finds_ftp=finds_ftp) + grown
         if status == 304:
             self._not_modified(visit, fetched, now)
             return []

@@ -33,7 +33,7 @@ from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.stamp import BEFORE_ALL, Stamp
 from peers.engine.files.directory import DirectoryStorage
 from peers.engine.files.errors import CorruptIndexError, OutdatedIndexError
-from peers.engine.files.storage import Buffer, Storage
+from peers.engine.files.storage import Buffer, PartOfStorage, Storage
 from peers.engine.merging.adoption import check_segment, same_documents
 from peers.engine.merging.copies import CopyMark, mark_copies, marks_kept
 from peers.engine.merging.link_updates import relink_segments
@@ -66,6 +66,7 @@ logger = logging.getLogger(__name__)
 
 _SEGMENT = "segment-"
 _ASIDE = "damaged-"  # before the name of a segment file
+_PAST = "past."  # before the names of the files of `Index.past`
 
 _ALL_SLOTS = np.ones(SLOTS_MAX, np.bool_)
 
@@ -73,7 +74,7 @@ _ALL_SLOTS = np.ones(SLOTS_MAX, np.bool_)
 class Index:
     """A searchable collection of documents; the URL is the identity of a document."""
 
-    def __init__(self, storage: Storage, build: Build = build_encoded) -> None:
+    def __init__(self, storage: Storage, build: Build = build_encoded, names: str = "") -> None:
         """Open an index, or start one in an empty storage.
 
         Segments that are damaged, missing or of another version are put aside, see `damaged`; so are all of
@@ -82,11 +83,13 @@ class Index:
 
         Args:
           build: makes segments of documents that were added, on the thread of the writer.
+          names: that those of its files have in them, so that no other index has such.
 
         Raises:
           CorruptIndexError: there are segments but no manifest.
         """
         self._storage = storage
+        self._names = names
         self._build = build
         self._buffer: dict[bytes, IndexedDocument] = {}
         self._buffer_copies: dict[bytes, int] = {}  # what is known of copies, of some of these
@@ -98,6 +101,10 @@ class Index:
         self.damaged: SlotMask = decode_slots(self._manifest.damaged, SLOTS_MAX)
         self._working = [each for entry in self._manifest.entries if (each := self._load(entry))]
         self._snapshot = Snapshot(self._manifest.generation, [each.share() for each in self._working])
+        # The versions of pages that have been replaced, where there are any; see `past`.
+        self.replaced: Index | None = None
+        if any(name.startswith(_PAST) for name in self._storage.names()):
+            self.past()
         if self._aside:
             self.commit()
         self._remove_leftovers()
@@ -137,6 +144,16 @@ class Index:
         """Return the state of the last commit."""
         return self._snapshot
 
+    def past(self) -> Index:
+        """Return `replaced`, an index in the same storage; made when it is wanted, without damaged segments.
+
+        Raises:
+          OSError.
+        """
+        if self.replaced is None:
+            self.replaced = _opened_anew(PartOfStorage(self._storage, _PAST))
+        return self.replaced
+
     def add(self, batch: Sequence[tuple[int, Document]]) -> None:
         """Add documents, each with its slot; one with a URL that is there replaces it. Later ones win.
 
@@ -146,7 +163,7 @@ class Index:
         added = {}
         for slot, document in batch:
             item = prepared(slot, document)
-            added[item.document.url.encode()] = item
+            added[item.document.key.encode()] = item
         kept = marks_kept(self._working, added)
         self._discard(added)
         self._buffer_copies |= kept
@@ -433,7 +450,7 @@ class Index:
 
     def _new_name(self, kind: str) -> str:
         self._next_file += 1
-        return f"{kind}{self._next_file - 1:010}"
+        return f"{kind}{self._names}{self._next_file - 1:010}"
 
     def _load_manifest(self) -> Manifest:
         names = self._storage.names()
@@ -472,10 +489,26 @@ class Index:
         """Remove unused files; segments put aside get another name, and stay while some are damaged."""
         in_use = self._manifest.file_names() | self._being_merged
         for name in self._storage.names():
+            if name.startswith(_PAST):
+                continue
             if name in self._aside and name not in in_use:
                 self._storage.rename(name, _ASIDE + name)
             elif name not in in_use and not (name.startswith(_ASIDE) and self.damaged.any()):
                 self._storage.remove(name)
+
+
+def _opened_anew(storage: Storage) -> Index:
+    """Open the index of replaced versions, empty of any that cannot be read: they are added again."""
+    try:
+        index = Index(storage, names="past-")
+    except CorruptIndexError as error:
+        logger.error("index of replaced versions begun anew: %s", error)
+        for name in storage.names():
+            storage.remove(name)
+        index = Index(storage, names="past-")
+    if index.damaged.any():
+        index.mend(_ALL_SLOTS)
+    return index
 
 
 def _number_after(names: list[str]) -> int:

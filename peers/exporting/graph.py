@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mesh.errors import ConfigError
+from mesh.tables.private_files import put_in_place
 from mesh.urls import host_of
 from peers.exporting.rows import Taken
 from peers.exporting.writers import PART, STDOUT, PackedLines, TakenWriter, pyarrow_with_parquet
@@ -139,7 +140,7 @@ class ParquetGraphWriter(GraphWriter):
             path = self._out / f"{of}-{name}.parquet"
             part = path.with_name(path.name + PART)
             self._pyarrow.parquet.write_table(self._pyarrow.table(columns), part, compression="zstd")
-            part.replace(path)
+            put_in_place(part, path)
             self.files.append(path)
 
 

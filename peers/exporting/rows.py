@@ -15,7 +15,7 @@ from peers.crawler.parsing.guarded_reader import read_guarded
 from peers.crawler.parsing.parser import NotHtml, ParsedPage, SyntaxErrors, resolved_links
 from peers.engine.pages.document import Document, content_digest
 from peers.exporting.markup_tags import archive_hrefs
-from peers.storage.archive.warc import parse_response, read_records
+from peers.storage.archive.warc import ANSWERS, parse_response, read_records
 
 
 class ExportedPage(msgspec.Struct, frozen=True):
@@ -106,7 +106,7 @@ def take_apart(order: ExportTask) -> Taken:
 
 
 def _archive_links(page: ParsedPage, records: bytes) -> list[ArchiveLinkRow]:
-    body = next(parse_response(each).body for each in read_records(records) if each.kind == "response")
+    body = next(parse_response(each).body for each in read_records(records) if each.kind in ANSWERS)
     links = resolved_links(page.base or page.url, archive_hrefs(as_utf8(body, page.charset)), page.charset)
     return [ArchiveLinkRow(page.url, link.url, link.anchor) for link in links]
 

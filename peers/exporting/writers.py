@@ -18,8 +18,9 @@ import msgspec
 from isal import igzip
 
 from mesh.errors import ConfigError
+from mesh.tables.private_files import put_in_place
 from peers.exporting.rows import ExportedPage, LinkRow, Taken
-from peers.storage.archive.warc import WarcRecord, parse_response, read_records, warcinfo_record
+from peers.storage.archive.warc import ANSWERS, WarcRecord, parse_response, read_records, warcinfo_record
 
 STDOUT: Final = Path("-")
 FILE_BYTES: Final = 1 << 30  # of one file, as annex C of the WARC standard advises
@@ -102,7 +103,7 @@ class Output:
             self.file.flush()
         else:
             self.file.close()
-            self._part.replace(self.path)
+            put_in_place(self._part, self.path)
 
 
 class RecordsWriter(ABC):
@@ -138,7 +139,7 @@ class RecordsWriter(ABC):
 
     def written(self, records: bytes) -> bytes:
         """Records of a version as the format has them: by default one for each page that was answered."""
-        found = (each for each in read_records(records) if each.kind == "response")
+        found = (each for each in read_records(records) if each.kind in ANSWERS)
         return b"".join(self.record(each) for each in found if parse_response(each).status == 200)
 
     @abstractmethod

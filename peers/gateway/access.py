@@ -87,6 +87,13 @@ class ClientAccess:
             return True
         return self._backend.take_submission(self.client_of(request), day_max) == 0.0
 
+    def may_change_entity(self, request: Request, day_max: int) -> bool:
+        """May the client change one more entity today? Administrators may any number."""
+        if self._is_admin(request):
+            return True
+        # Counted apart from the sites that the same client submits.
+        return self._backend.take_submission(f"{self.client_of(request)} entities", day_max) == 0.0
+
     def client_of(self, request: Request) -> str:
         address = request.client.host if request.client else ""
         return client_behind(address, request.headers.raw, self._backend.settings.proxies)
@@ -97,6 +104,12 @@ class ClientAccess:
             return True
         own = self._backend.settings.admin_token
         return has_pass(request.headers.raw, own, now_s(), self._backend.rights)
+
+    def may_judge(self, request: Request) -> bool:
+        """May the reader of a page judge submissions, by a token to order or a pass given for one?"""
+        own = self._backend.settings.admin_token
+        passed = has_pass(request.headers.raw, own, now_s(), self._backend.rights, TokenRight.ORDERS)
+        return passed or self._is_admin(request)
 
     def _is_admin(self, request: Request) -> bool:
         """May the client give orders?"""

@@ -19,7 +19,7 @@ from mesh.membership.model.messages import (
     DecreesInForce,
     PublishDecree,
 )
-from mesh.urls import canonical, hostname_of, origin_of
+from mesh.urls import canonical_with_ftp, hostname_of, origin_of
 from peers.crawler.fetching.contact import ADVICE
 from peers.engine.queries.query import Sort
 from peers.gateway import responses
@@ -114,7 +114,9 @@ class ApiRoutes:
         else:
             found = await self._backend.ask(order, PagesFound)
         found = asked.remarked(found)
-        return responses.json(found_json(query, found, self._backend.now() - began, related))
+        return responses.json(
+            found_json(query, found, self._backend.now() - began, related, self._backend.classes)
+        )
 
     async def suggest(self, request: Request) -> Response:
         """Return how a query may go on, as OpenSearch suggestions: [typed, [text, ..]]."""
@@ -147,7 +149,7 @@ class ApiRoutes:
         urls: dict[str, None] = {}
         invalid: list[str] = []
         for text in given.urls:
-            url = canonical(text)
+            url = canonical_with_ftp(text)
             if url is None:
                 invalid.append(text[:200])
             else:
@@ -383,6 +385,7 @@ Disallow: /bot?
 Disallow: /timegate/
 Disallow: /timemap/
 Disallow: /web/
+Disallow: /at/
 Disallow: /cdx
 Disallow: /api/
 Disallow: /metrics

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from mesh.errors import CorruptionError
-from mesh.urls import canonical
+from mesh.urls import canonical_with_ftp
 from peers.engine.queries.query_language import (
     Condition,
     Oddity,
@@ -90,7 +90,7 @@ async def _remark_on(backend: Backend, address: str, typed: str) -> Remark:
 async def _find(backend: Backend, address: str) -> PageFound | None:
     """Find the stored page of an address, by either scheme where it has none."""
     for each in (address,) if "://" in address else both_schemes(f"http://{address}"):
-        if url := canonical(each):
+        if url := canonical_with_ftp(each):
             page = await _looked_up(backend, url)
             if page.records:
                 return page

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from mesh.urls import has_host
 from peers.engine.pages.class_model import NO_CLASS, ClassModel
 from peers.engine.queries.query_parser import ANY_CLASS
 from peers.gateway.model.messages import PagesFound
@@ -63,7 +64,7 @@ class Directory:
             total=reader.say("many_results", total=total),
             all_pages=Wish(self.everything).link(reader),
             below=self._below(reader, number, counts, levels=2),
-            examples=[each for each in (rows[number].examples if number >= 0 else ()) if _is_link(each)],
+            examples=[each for each in (rows[number].examples if number >= 0 else ()) if has_host(each)],
             is_covered=found.coverage.missing == 0,
         )
 
@@ -82,7 +83,3 @@ class Directory:
     def _line(self, reader: Reader, number: int, counts: Mapping[str, int]) -> _Line:
         name = self._classes.rows[number].name
         return _Line(name, reader.link("/directory", **{"class": name}), f"{counts.get(name, 0):,}")
-
-
-def _is_link(url: str) -> bool:
-    return url.startswith(("http://", "https://"))

@@ -47,6 +47,7 @@ from peers.gateway.model.messages import (
     FindBacklinks,
     FindPage,
     FindVersions,
+    GatherRanks,
     HistoryGathered,
     LinksChecked,
     LogFound,
@@ -54,8 +55,11 @@ from peers.gateway.model.messages import (
     PageFound,
     PagesFound,
     PagesHastened,
+    RanksGathered,
     ReadinessTold,
     RequestRefused,
+    RowAnswered,
+    RowFound,
     Searched,
     SearchPages,
     SeedsAdded,
@@ -236,7 +240,7 @@ class Http:
                 self._hand_over(message.ticket, message)
             case LogFound() | NoticesGathered() | SiteAnswered() | SubmissionFound() | SitesListed():
                 self._hand_over(message.ticket, message)
-            case BacklinksFound() | CountsSummed():
+            case BacklinksFound() | RanksGathered() | RowAnswered() | RowFound() | CountsSummed():
                 self._hand_over(message.ticket, message)
             case DecreesInForce(kind, decrees) if kind == REVOCATION:
                 self.rights.revoke(decree.subject for decree in decrees)
@@ -311,7 +315,8 @@ class Http:
     def _for_client(self, client: str, order: Message) -> Message:
         """Add to an order the domains that the policy hides from a client at this address."""
         if client == ADMINISTRATOR or not isinstance(
-            order, SearchPages | SuggestTexts | FindPage | FindVersions | FindBacklinks | CheckLinks
+            order,
+            SearchPages | SuggestTexts | FindPage | FindVersions | FindBacklinks | GatherRanks | CheckLinks,
         ):
             return order
         hidden = self.policy.hidden_from(client)

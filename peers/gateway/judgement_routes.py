@@ -19,7 +19,8 @@ from mesh.keys.signed_token import TokenRight
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend
-from peers.gateway.judging.judgement_page import GRADE_TEXTS, SCRIPT_SOURCE, Desk, judgement_page
+from peers.gateway.judging.judgement_page import GRADE_TEXTS, SCRIPT_SOURCE, judgement_page
+from peers.gateway.judging.pools_page import pools_page
 from peers.gateway.requests import Refusal, body_of, fields_in, now_s, reader_of
 from peers.gateway.site.command_json import (
     AssessorJson,
@@ -29,7 +30,9 @@ from peers.gateway.site.command_json import (
     JudgingRequest,
 )
 from peers.gateway.site.pages import Reader, message_page
+from peers.gateway.why.why_page import sign_in_page
 from peers.judging.assessor_link import AssessorLink, key_of, link_in
+from peers.judging.desk import Desk
 from peers.judging.judgement_files import JudgementFiles, fault_of, is_name
 from peers.judging.pool import Pool
 
@@ -90,6 +93,15 @@ class JudgementRoutes:
 
     # --- Administrators
 
+    async def pools(self, request: Request) -> Response:
+        """Show how far the people are that judge, to administrators; to others only where to sign in."""
+        reader, files = reader_of(request), self._files
+        if not self._access.may_see(request):
+            return responses.form(sign_in_page(reader, is_wrong=False, is_known=False), 403)
+        if files is None:
+            return responses.html(message_page(reader, reader.say("judge_no_pools")), 404)
+        return responses.html(await self._backend.render(lambda: pools_page(reader, _pools_in(files))))
+
     async def judging(self, request: Request) -> Response:
         """Tell of the pools and of the judgements on one, or take a pool and invite people to judge it."""
         right = TokenRight.ORDERS if request.method == "POST" else TokenRight.READ
@@ -128,10 +140,10 @@ def _path_of(invited: AssessorLink, code: str) -> str:
 def _desk(files: JudgementFiles, invited: AssessorLink) -> Desk:
     """Return the pool of an invitation with the grades of its assessor. _NotJudged."""
     try:
-        pool = files.pool(invited.pool)
-        if pool is None:
+        desk = files.desk(invited.pool, invited.assessor)
+        if desk is None:
             raise _NotJudged(404, "judge_no_link")
-        return Desk(pool, invited.assessor, files.judgements(invited.pool, invited.assessor))
+        return desk
     except (OSError, ConfigError, msgspec.MsgspecError) as error:
         logger.error("a pool cannot be judged pool=%s: %s", invited.pool, error)
         raise _NotJudged(503, "judge_failed") from error
@@ -159,7 +171,7 @@ def _judge(files: JudgementFiles, invited: AssessorLink, fields: dict[str, str])
     except (OSError, ConfigError) as error:
         logger.error("a grade cannot be kept pool=%s assessor=%s: %s", invited.pool, invited.assessor, error)
         raise _NotJudged(503, "judge_failed") from error
-    return _desk(files, invited).next_place(query, document)
+    return desk.next_place(query, document)
 
 
 def _told(files: JudgementFiles, name: str, assessor: str) -> JudgingJson:
@@ -174,14 +186,25 @@ def _told(files: JudgementFiles, name: str, assessor: str) -> JudgingJson:
     told = []
     for each in files.assessors(name):
         try:
-            judgements = files.judgements(name, each)
+            desk = files.desk(name, each)
+            judgements = files.judgements(name, each) if each == assessor else {}
         except (OSError, ConfigError) as error:
             raise Refusal(502, f"judgements of {each} on {name} cannot be read: {error}") from error
-        judged = Desk(pool, each, judgements).judged_count
-        is_asked = each == assessor
-        given = {query: dict(of_query) for query, of_query in judgements.items()} if is_asked else {}
-        told.append(AssessorJson(each, judged, given))
+        given = {query: dict(of_query) for query, of_query in judgements.items()}
+        told.append(AssessorJson(each, 0 if desk is None else desk.judged_count, given))
     return JudgingJson(name, len(pool.queries), len(pool.pages), tuple(told))
+
+
+def _pools_in(files: JudgementFiles) -> list[JudgingJson | str]:
+    """Return how far each pool is; of one that cannot be read the name alone."""
+    told: list[JudgingJson | str] = []
+    for name in files.pools():
+        try:
+            told.append(_told(files, name, ""))
+        except Refusal as refusal:
+            logger.error("%s", refusal.detail)
+            told.append(name)
+    return told
 
 
 def _invite(files: JudgementFiles, body: bytes, key: bytes) -> InvitedJson:

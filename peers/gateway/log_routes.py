@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mesh.keys.signed_token import TokenRight
-from mesh.urls import canonical
+from mesh.urls import is_canonical
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend
@@ -47,7 +47,7 @@ class LogRoutes:
         click = Click(query, _number(given.get("rank", "")), url, _number(given.get("day", "")))
         client = self._access.client_of(request)
         mac, credit = given.get("mac", ""), given.get("credit", "") if may_compare(request) else ""
-        if canonical(url) == url and self._backend.shown_log.note_click(client, click, mac, credit):
+        if is_canonical(url) and self._backend.shown_log.note_click(client, click, mac, credit):
             return responses.found(url)
         reader = reader_of(request)
         again = Wish(query).link(reader) if query else ""

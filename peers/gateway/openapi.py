@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from peers.engine.queries.query import Sort
-from peers.gateway.backlinks.backlinks_json import BacklinksJson
+from peers.gateway.backlinks.backlinks_json import BacklinksJson, RanksJson
 from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.model.log_json import LogPartJson
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
@@ -25,12 +25,15 @@ from peers.gateway.site.command_json import (
     DecreesJson,
     Drained,
     DrainRequest,
+    EntityRulesJson,
     Failure,
     Imported,
     InvitedJson,
     JudgingJson,
     JudgingRequest,
     Published,
+    RowJson,
+    RowKeptJson,
     Seeded,
     Seeds,
 )
@@ -51,7 +54,7 @@ from peers.gateway.submitting.submission_json import (
 from peers.gateway.topics.topic_json import TopicsJson, TopicStrengthJson
 from peers.gateway.why.why_json import IdleJson, UrlJson
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
-from peers.link_graph.wire_messages import START_MAX
+from peers.link_graph.wire_messages import RANKED_MAX, START_MAX
 
 OPENAPI_VERSION: Final = "3.1.0"
 _JSON: Final = "application/json"
@@ -110,6 +113,13 @@ _OFFSET: Final = _Parameter(
     "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
 )
 _CODE: Final = _Parameter("code", "of the submission", {"type": "string"}, is_required=True, place="path")
+_ENTITY: Final = _Parameter(
+    "name",
+    "its public key, 64 hexadecimal digits",
+    {"type": "string"},
+    is_required=True,
+    place="path",
+)
 _INVITED: Final = tuple(
     _Parameter(name, "as the link has it", {"type": "string"}, is_required=True, place="path")
     for name in ("pool", "assessor", "code")
@@ -137,6 +147,7 @@ _YACY: Final = (
     _Parameter("contentdom", "what is searched", {"enum": ["text", "all"], "default": "text"}),
 )
 
+_DAY: Final = {"type": "string", "pattern": "^[0-9]{4}([0-9]{4}([0-9]{6})?)?$", "examples": ["20261125"]}
 _DIGITS: Final = {"type": "string", "pattern": "^[0-9]{1,14}$", "examples": ["20261125120000", "2026"]}
 _CDX: Final = (
     _URL._replace(about="with or without scheme; `*.` before a name or `*` at the end are a matchType"),
@@ -457,6 +468,21 @@ _OPERATIONS: Final = (
         ),
         failures=(400, 404),
     ),
+    _Operation(
+        "/api/graph/ranks",
+        "get",
+        "The pages and hosts of the mesh with the highest PageRank, if its policy has `ranks` in "
+        "`[link_graph]`",
+        RanksJson,
+        (
+            _Parameter(
+                "limit",
+                "so many of each at most",
+                {"type": "integer", "minimum": 1, "maximum": RANKED_MAX, "default": 100},
+            ),
+        ),
+        failures=(400, 404),
+    ),
     _Operation("/api/versions", "get", "The versions of a page", VersionsJson, (_URL,), failures=(400,)),
     _Operation(
         "/timegate/{url}",
@@ -490,6 +516,14 @@ _OPERATIONS: Final = (
         "application/octet-stream",
         (_Parameter("at", "the time", _DIGITS, is_required=True, place="path"), _ORIGINAL),
         failures=(400, 403, 404, 502),
+    ),
+    _Operation(
+        "/at/{day}/{url}",
+        "get",
+        "The version of a page of the end of a day, whose links lead to those of other pages",
+        _HTML,
+        (_Parameter("day", "or a year, or a second", _DAY, is_required=True, place="path"), _ORIGINAL),
+        failures=(400, 403, 404, 502, 503),
     ),
     _Operation(
         "/cdx",
@@ -536,6 +570,35 @@ _OPERATIONS: Final = (
         "/api/submit/{code}", "get", "How a submission stands", SubmissionJson, (_CODE,), failures=(404,)
     ),
     _Operation(
+        "/moderation",
+        "get",
+        "The submissions at one step, for administrators in a browser",
+        _HTML,
+        (_Parameter("state", "the step", {"type": "string"}), _LANGUAGE),
+        is_for_administrators=True,
+        failures=(404,),
+    ),
+    _Operation(
+        "/moderation",
+        "post",
+        "Take a verdict in a form, and lead on to the page",
+        _HTML,
+        (_Parameter("state", "the step", {"type": "string"}), _LANGUAGE),
+        takes=(_FORM,),
+        is_for_administrators=True,
+        failures=(400, 404, 409, 413),
+        sends_on=True,
+    ),
+    _Operation(
+        "/judging",
+        "get",
+        "All pools, and how far their assessors are, for administrators in a browser",
+        _HTML,
+        (_LANGUAGE,),
+        is_for_administrators=True,
+        failures=(404,),
+    ),
+    _Operation(
         "/api/submissions",
         "get",
         "A part of all submissions, peer by peer",
@@ -547,11 +610,40 @@ _OPERATIONS: Final = (
     _Operation(
         "/api/submissions",
         "post",
-        "Accept a submission, or refuse it",
+        "Accept a submission, or refuse it, as an administrator's key has signed",
         JudgedJson,
         takes=(JudgeRequest,),
         is_for_administrators=True,
-        failures=(400, 404, 413),
+        failures=(400, 404, 409, 413),
+    ),
+    _Operation("/api/entities", "get", "For how long entities are kept", EntityRulesJson, failures=(404,)),
+    _Operation(
+        "/api/entities/{name}",
+        "get",
+        "An entity, sealed by its owner",
+        RowJson,
+        (_ENTITY,),
+        failures=(400, 404),
+    ),
+    _Operation(
+        "/api/entities/{name}",
+        "post",
+        "Keep an entity that its owner has sealed and signed",
+        RowKeptJson,
+        (_ENTITY,),
+        takes=(RowJson,),
+        failures=(400, 403, 404, 409, 413),
+    ),
+    _Operation(
+        "/feed/{secret}",
+        "get",
+        "The feed of an entity, by the address that its owner has made",
+        "application/atom+xml",
+        (
+            _Parameter("secret", "as the address has it", {"type": "string"}, is_required=True, place="path"),
+            _LANGUAGE,
+        ),
+        failures=(404,),
     ),
     _Operation(
         "/judge/{pool}/{assessor}/{code}",

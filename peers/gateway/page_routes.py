@@ -121,7 +121,8 @@ class PageRoutes:
         today = datetime.now(UTC).date()
         shown_log = self._backend.shown_log
         links = None if searched.page_words else shown_log.links(searched.query, found.teams)
-        return responses.html(pages.result_page(reader, wish, found, took_s, today, related, links))
+        classes = self._backend.classes
+        return responses.html(pages.result_page(reader, wish, found, took_s, today, related, links, classes))
 
     @property
     def _has_second_ranking(self) -> bool:

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, unquote, unquote_to_bytes
 
 from starlette.requests import Request
 
-from mesh.urls import canonical
+from mesh.urls import canonical_with_ftp
 from peers.crawler.model.wire_messages import MOMENT_S_MAX
 from peers.gateway.site.pages import Reader
 from peers.gateway.site.texts import language_of
@@ -42,7 +42,9 @@ class Refusal(Exception):
 def reader_of(request: Request) -> Reader:
     chosen = request.query_params.get("lang", "")
     language = language_of(request.headers.get("accept-language", ""), chosen)
-    return Reader(language, chosen == language)
+    backend = getattr(request.app.state, "backend", None)  # none in a test of a page alone
+    takes_sites = backend is not None and backend.policy.submissions is not None
+    return Reader(language, chosen == language, takes_sites)
 
 
 def may_compare(request: Request) -> bool:
@@ -105,7 +107,7 @@ def number_in(text: str, name: str, least: int, most: int) -> int:
 
 def url_parameter(request: Request) -> str | None:
     text = request.query_params.get("url", "").strip()
-    return canonical(text) if len(text) <= URL_PARAMETER_CHARS_MAX else None
+    return canonical_with_ftp(text) if len(text) <= URL_PARAMETER_CHARS_MAX else None
 
 
 def member_parameters(request: Request) -> tuple[str, float, float]:
@@ -126,8 +128,8 @@ def original_url(request: Request, prefix: str) -> str:
     raw = request.scope.get("raw_path") or request.url.path.encode()
     query = request.scope["query_string"]
     text = raw.decode("latin-1").removeprefix(prefix) + (f"?{query.decode('latin-1')}" if query else "")
-    text = unquote(text) if text[:12].lower().startswith(("http%3a", "https%3a")) else text
-    url = canonical(text) if len(text) <= URL_PARAMETER_CHARS_MAX else None
+    text = unquote(text) if text[:12].lower().startswith(("http%3a", "https%3a", "ftp%3a")) else text
+    url = canonical_with_ftp(text) if len(text) <= URL_PARAMETER_CHARS_MAX else None
     if url is None:
         raise Refusal(400, f"write a URL with http:// or https:// behind {prefix}")
     return url

@@ -6,7 +6,7 @@ Whoever can reach a gateway under a name of its own (`_HostCheck`) may search; `
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -40,7 +40,9 @@ from peers.gateway.submission_routes import SubmissionRoutes
 from peers.gateway.watch_routes import WatchRoutes
 
 if TYPE_CHECKING:
+    from peers.gateway.entity_routes import EntityRoutes
     from peers.gateway.judgement_routes import JudgementRoutes
+    from peers.gateway.moderation_routes import ModerationRoutes
     from peers.gateway.topic_routes import TopicRoutes
 
 
@@ -50,7 +52,7 @@ def application(backend: Backend) -> Starlette:
     reports = Reports(backend, access)
     api, stored = ApiRoutes(backend, access, reports), StoredRoutes(backend, access)
     pages = PageRoutes(backend, access, reports, api.search)
-    return Starlette(
+    made = Starlette(
         routes=[
             Route("/api/search", api.search, methods=["GET", "POST"]),
             Route("/api/suggest", api.suggest),
@@ -60,7 +62,7 @@ def application(backend: Backend) -> Starlette:
             Route("/", pages.start),
             *_routes_of_log(LogRoutes(backend, access)),
             *_routes_of_watch(WatchRoutes(backend, access)),
-            *_routes_of_submissions(SubmissionRoutes(backend, access)),
+            *_routes_of_submissions(backend, access),
             Route("/page", stored.page),
             *_routes_of_web_archives(stored),
             Route("/icon", SiteIcons(backend).icon),
@@ -68,7 +70,6 @@ def application(backend: Backend) -> Starlette:
             Route("/api/versions", stored.versions),
             Route("/api/keywords", stored.keywords),
             *_routes_of_links(BacklinkRoutes(backend)),
-            *_routes_of_topics(backend),
             Route("/status", pages.status),
             Route("/history", pages.history),
             Route("/why", pages.why),
@@ -87,22 +88,29 @@ def application(backend: Backend) -> Starlette:
             Route("/api/decrees", api.decrees, methods=["GET", "POST"]),
             Route("/api/import", api.import_pages, methods=["POST"]),
             *_routes_of_programs(api),
-            *_routes_of_judging(backend, access),
+            *_routes_loaded_late(backend, access),
         ],
         middleware=[
             Middleware(_HostCheck, backend=backend),
             Middleware(Compression, run_beside=backend.render),
             Middleware(_CrossOrigin, backend=backend),
         ],
-        exception_handlers={
-            Refusal: _on_refusal,
-            Busy: _on_busy,
-            Refused: _on_refused,
-            HTTPException: _on_http_exception,
-            RemoteProtocolError: _on_remote_error,
-            Exception: _on_error,
-        },
+        exception_handlers=_failures(),
     )
+    made.state.backend = backend  # pages are as its policy is
+    return made
+
+
+def _failures() -> dict[Any, Any]:
+    """Return the handler of each exception that leaves one of a path."""
+    return {
+        Refusal: _on_refusal,
+        Busy: _on_busy,
+        Refused: _on_refused,
+        HTTPException: _on_http_exception,
+        RemoteProtocolError: _on_remote_error,
+        Exception: _on_error,
+    }
 
 
 def _routes_of_looks(pages: PageRoutes) -> list[Route]:
@@ -130,7 +138,11 @@ def _routes_of_other_engines(compatible: CompatibleRoutes) -> list[Route]:
 
 
 def _routes_of_links(links: BacklinkRoutes) -> list[Route]:
-    return [Route("/backlinks", links.page), Route("/api/backlinks", links.told)]
+    return [
+        Route("/backlinks", links.page),
+        Route("/api/backlinks", links.told),
+        Route("/api/graph/ranks", links.ranks),
+    ]
 
 
 def _routes_of_topics(backend: Backend) -> list[Route]:
@@ -188,8 +200,21 @@ def _routes_of_watch(watch: WatchRoutes) -> list[Route]:
     ]
 
 
-def _routes_of_submissions(submissions: SubmissionRoutes) -> list[Route]:
+def _routes_of_submissions(backend: Backend, access: ClientAccess) -> list[Route]:
+    submissions = SubmissionRoutes(backend, access)
+
+    @cache
+    def moderation() -> ModerationRoutes:
+        # Loaded where somebody moderates.
+        from peers.gateway.moderation_routes import ModerationRoutes
+
+        return ModerationRoutes(backend, access, submissions)
+
+    async def moderate(request: Request) -> Response:
+        return await moderation().page(request)
+
     return [
+        Route("/moderation", moderate, methods=["GET", "POST"]),
         Route("/submit", submissions.form, methods=["GET", "POST"]),
         Route("/submit/{code}", submissions.page),
         Route("/api/submit", submissions.submit, methods=["POST"]),
@@ -211,7 +236,13 @@ def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
         Route("/timemap/link/{url:path}", stored.time_map),
         Route("/timemap/json/{url:path}", stored.time_map),
         Route("/web/{at}id_/{url:path}", stored.original),
+        Route("/at/{day}/{url:path}", stored.at_day),
     ]
+
+
+def _routes_loaded_late(backend: Backend, access: ClientAccess) -> list[Route]:
+    topics = _routes_of_topics(backend)
+    return [*_routes_of_judging(backend, access), *_routes_of_entities(backend, access), *topics]
 
 
 def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
@@ -228,9 +259,37 @@ def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
     async def judging(request: Request) -> Response:
         return await routes().judging(request)
 
+    async def pools(request: Request) -> Response:
+        return await routes().pools(request)
+
     return [
+        Route("/judging", pools),
         Route("/judge/{pool}/{assessor}/{code}", page, methods=["GET", "POST"]),
         Route("/api/judging", judging, methods=["GET", "POST"]),
+    ]
+
+
+def _routes_of_entities(backend: Backend, access: ClientAccess) -> list[Route]:
+    @cache
+    def routes() -> EntityRoutes:
+        # Loaded where somebody has the mesh keep entities.
+        from peers.gateway.entity_routes import EntityRoutes
+
+        return EntityRoutes(backend, access)
+
+    async def rules(request: Request) -> Response:
+        return await routes().rules(request)
+
+    async def row(request: Request) -> Response:
+        return await routes().row(request)
+
+    async def feed(request: Request) -> Response:
+        return await routes().feed(request)
+
+    return [
+        Route("/api/entities", rules),
+        Route("/api/entities/{name}", row, methods=["GET", "POST"]),
+        Route("/feed/{secret}", feed),
     ]
 
 

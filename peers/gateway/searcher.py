@@ -27,10 +27,12 @@ from peers.crawler.model.wire_messages import (
     UrlsHastened,
 )
 from peers.engine.queries.query_parser import NO_CLASSES
+from peers.entities.wire_messages import SealedKept, SealedTold
 from peers.gateway.aggregation.aggregation import AGGREGATIONS_MAX, Aggregation
 from peers.gateway.aggregation.wire_messages import AskGroup, GroupAnswered
 from peers.gateway.backlinks.backlinks_lookup import BacklinksLookup
 from peers.gateway.errands.drain_errand import DrainErrand
+from peers.gateway.errands.entity_errand import RowErrand, RowLookup
 from peers.gateway.errands.errand import Errand, errand_numbers, errand_of
 from peers.gateway.errands.hasten_errand import HastenErrand
 from peers.gateway.errands.history_roundup import HistoryRoundup
@@ -58,13 +60,16 @@ from peers.gateway.model.messages import (
     DrainOrder,
     FindBacklinks,
     FindPage,
+    FindRow,
     FindSubmission,
     FindVersions,
     GatherHistory,
     GatherNotices,
+    GatherRanks,
     GatherStatus,
     HastenPages,
     JudgeSite,
+    KeepRow,
     ListSites,
     MeterRead,
     PagesFound,
@@ -88,11 +93,11 @@ from peers.gateway.search.witness_recheck import WitnessRecheck
 from peers.gateway.suggesting.suggestion_errand import SuggestionErrand
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted, TypedCompleted
-from peers.link_graph.wire_messages import BacklinksListed
+from peers.link_graph.wire_messages import BacklinksListed, RanksListed
 from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.decreed import classes_of, number_of, policy_of
 from peers.policy.rules import EVERYTHING
-from peers.query_log.wire_messages import LogTold
+from peers.query_log.wire_messages import ClicksTold, LogTold
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
 from peers.submissions.wire_messages import SubmissionAnswered, SubmissionsTold
 from peers.topics.wire_messages import CountsTold
@@ -123,6 +128,7 @@ Order: TypeAlias = (
     | GatherStatus
     | GatherHistory
     | GatherNotices
+    | GatherRanks
     | CountTopic
     | CheckReadiness
     | AddSeeds
@@ -134,6 +140,8 @@ Order: TypeAlias = (
     | JudgeSite
     | FindSubmission
     | ListSites
+    | KeepRow
+    | FindRow
 )
 
 
@@ -181,14 +189,18 @@ class Searcher(Actor):
             PagesChecked,
             VersionsListed,
             BacklinksListed,
+            RanksListed,
             StatusWanted,
             StatusTold,
             HistoryTold,
             NoticesTold,
             LogTold,
+            ClicksTold,
             CountsTold,
             SubmissionAnswered,
             SubmissionsTold,
+            SealedKept,
+            SealedTold,
             LinksAccepted,
             UrlExplained,
             CrawlExplained,
@@ -250,27 +262,25 @@ class Searcher(Actor):
                 | TypedCompleted(request=request)
                 | UrlsHastened(request=request)
                 | LogTold(request=request)
+                | ClicksTold(request=request)
                 | NoticesTold(request=request)
                 | CountsTold(request=request)
                 | SubmissionAnswered(request=request)
                 | SubmissionsTold(request=request)
+                | SealedKept(request=request)
+                | SealedTold(request=request)
                 | BacklinksListed(request=request)
+                | RanksListed(request=request)
                 | GroupAnswered(request=request)
             ):
                 return self._receive_answer(source, request, message, now)
             case MembersTold():
                 return self._receive_members(source, message, now)
             case (
-                SearchPages()
-                | FindPage()
-                | FindVersions()
-                | FindBacklinks()
-                | GatherStatus()
-                | CheckReadiness()
-                | AddSeeds()
-                | DrainOrder()
-                | CountTopic()
+                SearchPages() | FindPage() | FindVersions() | FindBacklinks() | GatherRanks() | GatherStatus()
             ):
+                return self._begin(message, now)
+            case AddSeeds() | DrainOrder() | KeepRow() | FindRow() | CheckReadiness() | CountTopic():
                 return self._begin(message, now)
             case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
                 return self._begin(message, now)
@@ -385,9 +395,26 @@ class Searcher(Actor):
         view.cache.hits += 1
         return msgspec.structs.replace(page.answer, ticket=order.ticket, seconds=0.0, is_cached=True)
 
+    def _rare_errand(self, number: int, order: CountTopic | GatherRanks, view: SharedState) -> Errand:
+        """Make an errand whose module is loaded with the first of its kind."""
+        if isinstance(order, CountTopic):
+            from peers.gateway.topics.counts_lookup import CountsLookup
+
+            return CountsLookup(number, self._me, order, lambda: view.ownership)
+        from peers.gateway.backlinks.rank_roundup import RankRoundup
+
+        silent = view.punctuality.silent
+        return RankRoundup(number, self._me, order, silent, view.policy, view.ownership)
+
     def _errand(self, number: int, order: Order, view: SharedState) -> Errand:
         match order:
             case SearchPages():
+                if view.click_weight:
+                    # Loaded where clicks have a weight.
+                    from peers.gateway.search.clicked_search import ClickedSearch, goes_by_clicks
+
+                    if goes_by_clicks(order):
+                        return ClickedSearch(number, self._me, order, view)
                 reading = reading_of(order, view, order.text)
                 return Search(number, self._me, order, reading, view, view.cache.find(order))
             case SuggestTexts():
@@ -408,11 +435,8 @@ class Searcher(Actor):
                 return HistoryRoundup(number, self._me, order, view.punctuality.silent)
             case GatherNotices():
                 return NoticeRoundup(number, self._me, order, view.punctuality.silent)
-            case CountTopic():
-                # Loaded where a topic is counted.
-                from peers.gateway.topics.counts_lookup import CountsLookup
-
-                return CountsLookup(number, self._me, order, lambda: view.ownership)
+            case CountTopic() | GatherRanks():
+                return self._rare_errand(number, order, view)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():
@@ -435,6 +459,10 @@ class Searcher(Actor):
                 return SubmissionLookup(number, self._me, order, view.ownership)
             case ListSites():
                 return SubmissionList(number, self._me, order, view.ownership)
+            case KeepRow():
+                return RowErrand(number, self._me, order, lambda: view.ownership)
+            case FindRow():
+                return RowLookup(number, self._me, order, view.ownership)
 
     def _refuse_oldest(self) -> list[Send]:
         self._refused += 1

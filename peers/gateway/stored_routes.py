@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mesh.errors import CorruptionError
-from mesh.urls import canonical
+from mesh.urls import canonical_with_ftp
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway import responses
 from peers.gateway.access import ClientAccess
 from peers.gateway.backend import Backend, Busy
-from peers.gateway.backlinks.backlinks_json import backlinks_json
+from peers.gateway.backlinks.backlinks_json import backlinks_json, ranks_json
 from peers.gateway.backlinks.backlinks_page import backlinks_page
 from peers.gateway.model.messages import (
     BacklinksFound,
@@ -27,8 +27,10 @@ from peers.gateway.model.messages import (
     FindBacklinks,
     FindPage,
     FindVersions,
+    GatherRanks,
     LinksChecked,
     PageFound,
+    RanksGathered,
     VersionsFound,
 )
 from peers.gateway.requests import (
@@ -47,6 +49,7 @@ from peers.gateway.site.copy_text import CopyFormat, copy_json, markdown_of
 from peers.gateway.site.memento import (
     LINK_FORMAT,
     chosen,
+    end_in,
     http_date,
     latest_in,
     links_of,
@@ -58,12 +61,15 @@ from peers.gateway.site.pages import Reader
 from peers.gateway.site.stored_page import DisplayKind, KeywordsJson, PageSnapshot, links_in
 from peers.gateway.site.versions_json import time_map_json, versions_json
 from peers.gateway.site.versions_page import difference_page, versions_page
-from peers.link_graph.wire_messages import START_MAX, BacklinksListed
+from peers.link_graph.wire_messages import RANKED_MAX, START_MAX, BacklinksListed
 
 logger = logging.getLogger(__name__)
 
 _OFF_HINT: Final = (
     "this mesh does not keep which pages link to which: its owner can add [link_graph] to the policy"
+)
+_UNRANKED_HINT: Final = (
+    "this mesh does not rank its pages: its owner can add ranks = true to [link_graph] of the policy"
 )
 
 
@@ -118,6 +124,32 @@ class StoredRoutes:
         is_sample = not moment_s and self._backend.classes is not None and self._access.may_see(request)
         has_graph = self._backend.policy.link_graph is not None
         view = partial(copy, query, marked, is_sample=is_sample, has_graph=has_graph)
+        response = responses.html(await self._backend.render(view), policy=responses.STORED_POLICY)
+        response.headers["Memento-Datetime"] = http_date(found.fetched_at)
+        response.headers["Link"] = links_of(base_of(request), url)
+        return response
+
+    async def at_day(self, request: Request) -> Response:
+        """Show a page as it was at the end of a day; its links lead to others as they were then."""
+        reader, day = reader_of(request), request.path_params["day"]
+        at_s = end_in(day)
+        if at_s is None:
+            return responses.html(pages.message_page(reader, reader.say("bad_time")), 400)
+        url = original_url(request, f"/at/{day}/")
+        try:
+            found = await self._backend.ask(lambda ticket: FindPage(ticket, url, at_s), PageFound)
+            if not found.records:
+                return responses.html(pages.message_page(reader, reader.say("stored_none")), 404)
+            stored = await self._backend.read_stored(url, found.records)
+            if stored.is_barred or await self._is_barred(url):
+                return responses.html(pages.message_page(reader, reader.say("stored_barred")), 403)
+        except Busy:
+            return responses.html(pages.message_page(reader, reader.say("busy")), 503)
+        except CorruptionError as error:
+            logger.warning("stored page unreadable url=%s error=%s", url, error)
+            return responses.html(pages.message_page(reader, reader.say("stored_damaged")), 502)
+        ways = f"{base_of(request)}/at/{day}/"
+        view = partial(pages.page_at_day, reader, url, found.fetched_at, at_s, stored, ways)
         response = responses.html(await self._backend.render(view), policy=responses.STORED_POLICY)
         response.headers["Memento-Datetime"] = http_date(found.fetched_at)
         response.headers["Link"] = links_of(base_of(request), url)
@@ -298,6 +330,15 @@ class BacklinkRoutes:
         start = number_in(request.query_params.get("start", "0"), "start", 0, START_MAX)
         return responses.json(backlinks_json(await self._most_linked(urls, start), start))
 
+    async def ranks(self, request: Request) -> Response:
+        """Return the pages and hosts of the mesh with the highest ranks."""
+        graph = self._backend.policy.link_graph
+        if graph is None or not graph.ranks:
+            raise Refusal(404, _UNRANKED_HINT)
+        most = number_in(request.query_params.get("limit", "100"), "limit", 1, RANKED_MAX)
+        found = await self._backend.ask(lambda ticket: GatherRanks(ticket, most), RanksGathered)
+        return responses.json(await self._backend.render(lambda: ranks_json(found, most)))
+
     async def _most_linked(self, urls: tuple[str, ...], start: int) -> BacklinksListed:
         """Return the links to that of some URLs to which most pages link; of equals the first. Busy."""
         lists = [await self._listed(url, start) for url in urls]
@@ -316,4 +357,4 @@ def _urls_in(request: Request) -> tuple[str, ...]:
     if not text or len(text) > URL_PARAMETER_CHARS_MAX:
         return ()
     typed = (text,) if "://" in text else both_schemes(f"https://{text}")[::-1]
-    return tuple(url for each in typed if (url := canonical(each)) is not None)
+    return tuple(url for each in typed if (url := canonical_with_ftp(each)) is not None)

@@ -6,6 +6,7 @@ import logging
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -30,15 +31,17 @@ from peers.gateway.submitting.submission_json import (
     JudgedJson,
     JudgeRequest,
     SubmissionJson,
+    SubmissionsJson,
     SubmitRequest,
     submission_json,
     submissions_json,
 )
-from peers.gateway.submitting.submission_page import submission_page, submit_form_page
 from peers.policy.submission_rules import SubmissionRules
-from peers.submissions.submission import code_in, code_text
+from peers.submissions.submission import Submission, code_in, code_text
+from peers.submissions.verdict import Verdict, VerdictJudge, verdict_in
 from peers.submissions.wire_messages import (
     DOMAIN_FULL,
+    FORGED,
     MESH_FULL,
     OFF,
     PLACE_BYTES_MAX,
@@ -52,6 +55,8 @@ FORM_BYTES_MAX: Final = 16 << 10  # of a form or JSON with one URL
 JUDGE_BYTES_MAX: Final = 8 << 10
 DAY_S: Final = 86_400
 _OFF_HINT: Final = "sites cannot be submitted: the policy of this mesh has no [submissions]"
+_FORGED_HINT: Final = "no administrator of this mesh has signed this verdict now: judge by the key of one"
+_VERDICT_HINT: Final = 'post {"verdict": "..."}, as `tianmesh submissions accept` signs it'
 # By what is wrong: the status of the answer, the text for people, and the sentence for programs.
 _COMPLAINTS: Final = {
     "bad_url": (400, "submit_bad_url", "give a URL with http:// or https://"),
@@ -87,6 +92,9 @@ class SubmissionRoutes:
         reader, rules = reader_of(request), self._backend.policy.submissions
         if rules is None:
             return responses.html(message_page(reader, reader.say("submit_off")), 404)
+        # With the first: most meshes take no sites.
+        from peers.gateway.submitting.submission_page import submit_form_page
+
         if request.method != "POST":
             return responses.form(submit_form_page(reader, rules))
         self._access.check_is_ours(request)
@@ -108,6 +116,8 @@ class SubmissionRoutes:
             return responses.html(message_page(reader, reader.say("busy")), 503)
         if told is None:
             return responses.html(message_page(reader, reader.say("submit_unknown")), 404)
+        from peers.gateway.submitting.submission_page import submission_page
+
         response = responses.html(submission_page(reader, told))
         response.headers["Cache-Control"] = "no-store"  # its address is a secret
         return response
@@ -164,7 +174,19 @@ class SubmissionRoutes:
 
     async def _told(self, code: bytes) -> SubmissionJson | None:
         found = await self._backend.ask(lambda ticket: FindSubmission(ticket, code), SubmissionFound)
-        return None if found.row is None else submission_json(code, found.row)
+        return None if found.row is None else submission_json(code, self._checked(code, found.row))
+
+    def _checked(self, code: bytes, row: Submission) -> Submission:
+        """Return the row of a submission without its verdict, unless an administrator has given that."""
+        if row.verdict is None or self._counts(row.verdict, code):
+            return row
+        return replace(row, verdict=None)
+
+    def _counts(self, verdict: Verdict, code: bytes) -> bool:
+        """Is it to be obeyed? Takes 0.3 ms, and may be asked in any thread."""
+        rights = self._backend.rights
+        is_signed = VerdictJudge(rights.authority).counts(verdict, code, now_s())
+        return is_signed and not rights.is_revoked(verdict.signer.hex())
 
     # --- Administrators
 
@@ -181,23 +203,36 @@ class SubmissionRoutes:
             place = b"\0" * (PLACE_BYTES_MAX + 1)
         if len(peer) > MEMBER_CHARS_MAX or len(place) > PLACE_BYTES_MAX:
             raise Refusal(400, "give the id of a peer, and after as `next` of its last answer says")
+        return responses.json(await self.part(peer, place))
+
+    async def part(self, peer: str, place: bytes) -> SubmissionsJson:
+        """Return a part of all submissions, as `ListSites` asks for it. Busy, Refused."""
         listed = await self._backend.ask(lambda ticket: ListSites(ticket, peer, place), SitesListed)
-        return responses.json(submissions_json(listed))
+        return await self._backend.render(lambda: self._listed(listed))
+
+    def _listed(self, listed: SitesListed) -> SubmissionsJson:
+        rows = tuple(replace(each, row=self._checked(each.code, each.row)) for each in listed.told.rows)
+        return submissions_json(replace(listed, told=replace(listed.told, rows=rows)))
 
     async def _judge(self, request: Request) -> Response:
-        order = _judgement_in(await body_of(request, JUDGE_BYTES_MAX, "shorten it"))
-        code = code_in(order.code)
-        if code is None:
-            raise Refusal(400, "that is no code of a submission: `tianmesh submissions list` shows them")
-        answered = await self._backend.ask(
-            lambda ticket: JudgeSite(ticket, code, order.accept, order.why, order.pages), SiteAnswered
-        )
-        if answered.refusal:
-            hint = _OFF_HINT if answered.refusal == OFF else "no submission has this code"
-            raise Refusal(404, hint)
-        verdict, client = "accepted" if order.accept else "refused", self._access.client_of(request)
-        logger.info("a submission was %s code=%s client=%s why=%r", verdict, order.code, client, order.why)
-        return responses.json(JudgedJson(order.code, order.accept))
+        verdict = _verdict_in(await body_of(request, JUDGE_BYTES_MAX, "shorten it"))
+        refusal = await self.judge(request, verdict)
+        if refusal == FORGED:
+            raise Refusal(409, _FORGED_HINT)
+        if refusal:
+            raise Refusal(404, _OFF_HINT if refusal == OFF else "no submission has this code")
+        return responses.json(JudgedJson(code_text(verdict.code), verdict.is_accepted))
+
+    async def judge(self, request: Request, verdict: Verdict) -> str:
+        """Have the mesh take a verdict; return why it does not, one of `REFUSALS`. Busy, Refused."""
+        if not self._counts(verdict, verdict.code):
+            return FORGED
+        answered = await self._backend.ask(lambda ticket: JudgeSite(ticket, verdict), SiteAnswered)
+        if not answered.refusal:
+            code, done = code_text(verdict.code), "accepted" if verdict.is_accepted else "refused"
+            told = verdict.signer.hex(), self._access.client_of(request), verdict.why
+            logger.info("a submission was %s code=%s signer=%s client=%s why=%r", done, code, *told)
+        return answered.refusal
 
 
 def _url_in(body: bytes) -> str:
@@ -207,12 +242,14 @@ def _url_in(body: bytes) -> str:
         raise Refusal(400, f'the JSON is not understood ({error}); post {{"url": "https://..."}}') from error
 
 
-def _judgement_in(body: bytes) -> JudgeRequest:
+def _verdict_in(body: bytes) -> Verdict:
     try:
-        return _judgement_decoder.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        hint = 'post {"code": "...", "accept": true}, with why or pages if wanted'
-        raise Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
+        verdict = verdict_in(bytes.fromhex(_judgement_decoder.decode(body).verdict))
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        raise Refusal(400, f"the JSON is not understood ({error}); {_VERDICT_HINT}") from error
+    if verdict is None:
+        raise Refusal(400, f"that is no verdict; {_VERDICT_HINT}")
+    return verdict
 
 
 _request_decoder: Final = msgspec.json.Decoder(SubmitRequest)

@@ -91,8 +91,13 @@ class ItemStore:
         Args:
           is_news: False where all of the team come to it by themselves: it is not shipped to them.
         """
+        return self.put_upon(self.get(slot, name), slot, name, value, is_news=is_news)
+
+    def put_upon(
+        self, before: bytes | None, slot: int, name: bytes, value: bytes, *, is_news: bool = True
+    ) -> bool:
+        """Do as `put` does, upon the value that the caller has just read there; None for none."""
         key = key_at(slot, name)
-        before = self._table.get(key)
         joined = self._join(before, value) if before is not None else value
         if joined == before:
             return False

@@ -24,6 +24,7 @@ from peers.engine.searching import ranking
 from peers.engine.searching.effort import Effort, EffortSpentError
 from peers.index.messages import AnswerQuestion, DamageMet, QuestionAnswered
 from peers.index.wire_messages import (
+    AskPast,
     Completed,
     CompleteTyped,
     CountTerms,
@@ -32,6 +33,7 @@ from peers.index.wire_messages import (
     FacetCounts,
     Hit,
     HitsFound,
+    Question,
     ReadExcerpts,
     SearchSlots,
     Similar,
@@ -42,6 +44,7 @@ from peers.policy.decreed import classes_of
 
 if TYPE_CHECKING:
     from peers.engine.pages.class_model import ClassModel
+    from peers.engine.pages.past import TimeSpan
 
 QUERY_BYTES_MAX: Final = 65_536  # encoded; the longest one that `parse_query` makes has some 20 kB
 COUNT_MAX: Final = 1 << 50  # of documents or tokens in a mesh; sums stay exact in doubles
@@ -120,8 +123,8 @@ class SlotsView(Protocol):
 class IndexView(Protocol):
     """The committed documents of an index; any thread may commit more at any time."""
 
-    def over(self, slots: SlotMask) -> SlotsView:
-        """Return the documents of the slots that are True, as of the last commit."""
+    def over(self, slots: SlotMask, span: TimeSpan | None = None) -> SlotsView:
+        """Return the documents of the slots that are True, as of the last commit, or of a span."""
 
     def take_classes(self, classes: ClassModel | None) -> None:
         """Let documents be in these classes from now on."""
@@ -156,12 +159,25 @@ class Answerer:
         """Answer with so much effort, by default as much as the question may cost."""
         effort = effort or effort_for(order)
         try:
-            view = self._index.over(self._mask(order.slots))
-            message = _answer_to(order, view, effort)
+            question = order.question
+            if question.__class__ is AskPast:
+                message = self._answer_past(order, effort)
+            else:
+                view = self._index.over(self._mask(order.slots))
+                message = _answer_to(order, question, view, effort)  # type: ignore[arg-type]
         except DamagedSegmentError as damage:
             slots = encode_slot_list(damage.slots.tolist(), SLOTS_MAX)
             return IndexAnswer(DamageMet(order, damage.segment, slots))
         return IndexAnswer(QuestionAnswered(order.gateway, message), not effort.is_spent)
+
+    def _answer_past(self, order: AnswerQuestion, effort: Effort) -> Message | None:
+        """Answer about pages as they were; None where no span is asked about."""
+        asked = order.question
+        assert isinstance(asked, AskPast)
+        span = span_of(asked)
+        if span is None:
+            return None
+        return _answer_to(order, asked.question, self._index.over(self._mask(order.slots), span), effort)
 
     def follow_classes(self, decrees: Sequence[Decree]) -> None:
         """Answer by the classes in force from now on; `class_documents` does the work ahead."""
@@ -188,13 +204,22 @@ class Answerer:
 
 def effort_for(order: AnswerQuestion) -> Effort:
     """Return the effort that a question may cost: statistics are bounded by the terms in one question."""
-    question = order.question
+    question: Message = order.question
+    if question.__class__ is AskPast:
+        question = question.question
     is_bounded = isinstance(question, CountTerms) and not question.mistyped
     return Effort() if is_bounded else Effort(VISITS_MAX)
 
 
-def _answer_to(order: AnswerQuestion, view: SlotsView, effort: Effort) -> Message | None:
-    question = order.question
+def span_of(asked: AskPast) -> TimeSpan | None:
+    """Return the span that is asked about; None where it is none."""
+    from peers.engine.pages.past import TimeSpan
+
+    span = TimeSpan(asked.begin, asked.end)
+    return span if span.is_sound else None
+
+
+def _answer_to(order: AnswerQuestion, question: Question, view: SlotsView, effort: Effort) -> Message | None:
     if isinstance(question, CountTerms):
         return _count(order, question, view, effort)
     if isinstance(question, CompleteTyped):

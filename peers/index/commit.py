@@ -22,6 +22,9 @@ def commit_documents(index: Index, order: CommitDocuments) -> int:
     """
     if order.forgotten:
         index.delete_slots(order.forgotten)
+        if index.replaced is not None:
+            index.past().delete_slots(order.forgotten)
+            index.past().commit()
     ruling = _not_older(index, order.removed)
     index.delete(url for (url, _), rules in zip(order.removed, ruling, strict=True) if rules)
     ruling = _not_older(index, [(document.url, document.stamp) for _, document in order.documents])

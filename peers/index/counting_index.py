@@ -24,6 +24,8 @@ from peers.index.messages import (
     DocumentsExported,
     ExportDocuments,
     NextDocuments,
+    PastSettled,
+    SettlePast,
     SlotsRepaired,
     StopExport,
 )
@@ -31,6 +33,7 @@ from peers.index.wire_messages import Completed, Excerpt, FacetCounts, Hit, Simi
 
 if TYPE_CHECKING:
     from peers.engine.pages.class_model import ClassModel
+    from peers.engine.pages.past import TimeSpan
 
 _NO_LENGTHS: Final = (0, 0, 0, 0, 0)
 _EXPORTED_MAX: Final = 1_000  # pages in one part of an export
@@ -70,6 +73,8 @@ class CountingIndex:
                 return [("cell", DocumentsAdopted(ticket, self.generation, adopted))]
             case SlotsRepaired():
                 return []
+            case SettlePast(pages):
+                return [("cell", PastSettled(tuple((page.url, ()) for page in pages)))]
         raise LocalProtocolError(f"segments does not understand {type(message).__name__}")
 
     def _commit(self, order: CommitDocuments) -> None:
@@ -112,7 +117,7 @@ class CountingIndex:
         self.generation += 1
         return tuple((url, stamp) for _, url, stamp in pages)
 
-    def over(self, slots: SlotMask) -> CountingIndex:
+    def over(self, slots: SlotMask, span: TimeSpan | None = None) -> CountingIndex:
         return self
 
     def take_classes(self, classes: ClassModel | None) -> None:

@@ -20,3 +20,13 @@ def damage_told(slots: SlotMask, slot_count: int) -> list[tuple[str, Message]]:
         return []
     told = SlotsDamaged(encode_slots(slots[:slot_count]))
     return [("indexer", told), ("cell", told)]
+
+
+def given_up(index: Index, segment: str, slot_count: int) -> list[tuple[str, Message]]:
+    """Put a damaged segment aside, and return the news of it, none if it was not in use. OSError."""
+    if index.replaced is not None:
+        from peers.index.past_orders import past_given_up
+
+        if told := past_given_up(index, segment):
+            return told
+    return damage_told(index.put_aside(segment), slot_count)

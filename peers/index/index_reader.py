@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from math import inf
+from struct import pack
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 import numpy as np
+from xxhash import xxh3_128_digest
 
 from mesh.slot_set import SlotMask
 from peers.engine.excerpts.sections import Outline, Section
@@ -33,8 +35,9 @@ from peers.engine.rescoring.features import features_of_best
 from peers.engine.rescoring.model import MODEL_DEPTH
 from peers.engine.searching.effort import Effort, EffortSpentError
 from peers.engine.searching.ranking import CollectionStatistics
+from peers.engine.segments.live_segment import keep
 from peers.engine.segments.segment import Segment
-from peers.engine.snapshot import Best, Snapshot
+from peers.engine.snapshot import Best, Snapshot, View
 from peers.index.facet_counts import facet_counts
 from peers.index.sized_cache import SizedCache
 from peers.index.wire_messages import (
@@ -49,6 +52,7 @@ from peers.index.wire_messages import (
 
 if TYPE_CHECKING:
     from peers.engine.pages.class_model import ClassModel
+    from peers.engine.pages.past import TimeSpan
 
 TITLE_CHARS_MAX: Final = 1_000  # as `wire_messages.Excerpt` takes
 SECTION_ID_CHARS_MAX: Final = 200  # likewise; not every document was parsed here
@@ -105,14 +109,39 @@ class IndexReader:
         self._index = index
         self._remembered = _Remembered(-1)
         self._classes: ClassModel | None = None
+        self._past_views: dict[bytes, View] = {}  # those used last behind
 
-    def over(self, slots: SlotMask) -> SnapshotReader:
-        """Return the documents of the slots that are True, as of the last commit."""
-        snapshot = self._index.snapshot()
+    def over(self, slots: SlotMask, span: TimeSpan | None = None) -> SnapshotReader:
+        """Return the documents of the slots that are True, as of the last commit, or of a span."""
+        snapshot, generation, past = self._index.snapshot(), 0, None
+        if (replaced := self._index.replaced) is not None:
+            past = replaced.snapshot()
+            generation = past.generation
+        generation += snapshot.generation  # both only grow
         remembered = self._remembered
-        if remembered.generation != snapshot.generation:
-            remembered = self._remembered = _Remembered(snapshot.generation)
-        return SnapshotReader(remembered, snapshot, slots, self._classes)
+        if remembered.generation != generation:
+            remembered = self._remembered = _Remembered(generation)
+        if span is None:
+            view = snapshot.responsible(slots, self._classes)
+        else:
+            view = self._view_of_span(snapshot, past, slots, span)
+        return SnapshotReader(remembered, view, generation, self._classes)
+
+    def _view_of_span(
+        self, present: Snapshot, past: Snapshot | None, slots: SlotMask, span: TimeSpan
+    ) -> View:
+        """Return a view of other versions, in which norms and documents are kept apart from those of now."""
+        from peers.engine.past_index import view_of_span
+
+        classes = self._classes
+        generations = present.generation, past.generation if past else -1
+        key = pack(">qqdd", *generations, *span) + xxh3_128_digest(slots.data)
+        key += classes.digest if classes else b""
+        view = self._past_views.pop(key, None)
+        if view is None:
+            view = view_of_span(present, past, slots, span, classes)
+        keep(self._past_views, key, view)
+        return view
 
     def take_classes(self, classes: ClassModel | None) -> None:
         """Let documents be in these classes from now on."""
@@ -148,14 +177,12 @@ class _Remembered:
 class SnapshotReader:
     """Reads the documents of some slots at one commit: an `answerer.SlotsView`."""
 
-    def __init__(
-        self, reader: _Remembered, snapshot: Snapshot, slots: SlotMask, classes: ClassModel | None
-    ) -> None:
-        self.generation = snapshot.generation
+    def __init__(self, reader: _Remembered, view: View, generation: int, classes: ClassModel | None) -> None:
+        self.generation = generation
         if classes is not None:  # by others it answers otherwise, as by another commit
             self.generation += int.from_bytes(classes.digest[:5]) << _GENERATION_BITS
         self._reader = reader
-        self._view = snapshot.responsible(slots, classes)
+        self._view = view
 
     def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> CollectionStatistics:
         return self._view.statistics(terms, effort)

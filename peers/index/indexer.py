@@ -54,12 +54,13 @@ from peers.index.messages import (
     MarkCopies,
     PagesCommitted,
     PagesIndexed,
+    PastBehind,
     QuestionAnswered,
     RemovePage,
     SlotsDamaged,
     SlotsRepaired,
 )
-from peers.index.wire_messages import CompleteTyped, CountTerms, Question, ReadExcerpts, SearchSlots
+from peers.index.wire_messages import AskPast, CompleteTyped, CountTerms, Question, ReadExcerpts, SearchSlots
 
 # Pages; with as many that wait none is said to be not in the mesh: a cell brings twice as many, and may have
 # more.
@@ -147,7 +148,7 @@ class Indexer(Actor):
 
     name: ClassVar[str] = "indexer"
     remote_messages: ClassVar[frozenset[type[Message]]] = frozenset(
-        {CountTerms, SearchSlots, ReadExcerpts, CompleteTyped}
+        {CountTerms, SearchSlots, ReadExcerpts, CompleteTyped, AskPast}
     )
 
     def __init__(self, peer: str, index: IndexView, settings: IndexerSettings | None = None) -> None:
@@ -162,6 +163,8 @@ class Indexer(Actor):
         self._answered: dict[frozenset[str], _Answered] = {}
         self._readable: _Slots | None = None  # all slots but those with damage, likewise
         self._vouched: SlotMask | None = None  # those of them that are complete, likewise
+        # Of which a replaced version may be lacking; all until the cell has said.
+        self._past_behind: SlotMask = ~_NO_SLOTS
         self._pages: dict[str, _Page] = {}  # by URL, in the order of coming
         self._anchors: dict[str, IndexAnchors] = {}  # of pages that are not in _pages
         self._marks: list[MarkCopies] = []
@@ -197,6 +200,11 @@ class Indexer(Actor):
                 return self._note_committed(number, generation, now)
             case CountTerms() | SearchSlots() | ReadExcerpts() | CompleteTyped():
                 return self._ask(source, message)
+            case AskPast():
+                return self._ask_past(source, message)
+            case PastBehind(slots):
+                self._past_behind = decode_any_slots(slots)
+                return []
             case QuestionAnswered(gateway, answer):
                 return self._pass_on(gateway, answer)
             case DamageMet():
@@ -415,6 +423,27 @@ class Indexer(Actor):
         order = AnswerQuestion(gateway, question, answered.slots.encoded, answered.missing, epoch)
         return [Send(self._questions, order)]
 
+    def _ask_past(self, gateway: Address, asked: AskPast) -> list[Send]:
+        """Have a question about the pages of a span answered, over the slots that have all versions of it."""
+        ownership, question = self._ownership, asked.question
+        if ownership is None:
+            self._queries_refused += 1
+            return []
+        epoch, behind = ownership.serving_epoch, self._past_behind[: ownership.table.slot_count]
+        if isinstance(question, ReadExcerpts):
+            slots = self._readable_slots(ownership).encoded
+            unsettled = self._unsettled([url.partition(" ")[0] for url in question.urls], ownership)
+            untold = {url for url in question.urls if url.partition(" ")[0] in unsettled}
+            untold |= {
+                url for url in question.urls if has_host(url) and behind[ownership.slot_of(host_of(url))]
+            }
+            told = tuple(url for url in question.urls if url in untold)
+            return [Send(self._questions, AnswerQuestion(gateway, asked, slots, 0, epoch, told))]
+        answered = self._slots_answered(frozenset(question.absent))
+        mask = answered.slots.mask
+        slots, missing = encode_slots(mask & ~behind), answered.missing + int((mask & behind).sum())
+        return [Send(self._questions, AnswerQuestion(gateway, asked, slots, missing, epoch))]
+
     def _unsettled(self, urls: Sequence[str], ownership: Ownership) -> tuple[str, ...]:
         """Those of the pages that may be in the mesh, though they should not be in the index here."""
         if len(self._pages) >= WAITING_MAX:
@@ -446,4 +475,7 @@ class Indexer(Actor):
             self._suspected = self._suspected | slots
             self._slots_changed()
             sends.append(Send(self._segments, GiveUpSegment(damage.segment)))
-        return sends + self._ask(damage.order.gateway, damage.order.question)
+        question = damage.order.question
+        if isinstance(question, AskPast):
+            return sends + self._ask_past(damage.order.gateway, question)
+        return sends + self._ask(damage.order.gateway, question)

@@ -6,12 +6,17 @@ of its coming: what is forgotten before it is adopted again stays.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mesh.actors.actor import Address, Message
 from mesh.slot_set import NO_SLOTS
 from mesh.stamp import Stamp
 from peers.engine.merging.copies import CopyMark
 from peers.engine.pages.document import Document
-from peers.index.wire_messages import Question
+from peers.index.wire_messages import AskPast, Question
+
+if TYPE_CHECKING:
+    from peers.engine.pages.past import Lifetime, PastPage
 
 
 class IndexPage(Message, frozen=True):
@@ -117,7 +122,7 @@ class AnswerQuestion(Message, frozen=True):
     """
 
     gateway: Address
-    question: Question
+    question: Question | AskPast
     slots: bytes
     missing: int  # slots that were asked for and are not among them
     epoch: bytes  # the serving epoch that this follows from
@@ -214,3 +219,31 @@ class DocumentsAdopted(Message, frozen=True):
     ticket: int
     generation: int
     pages: tuple[tuple[str, Stamp], ...]  # as in `PagesIndexed`: these versions, or newer ones
+
+
+class SettlePast(Message, frozen=True):
+    """Cell to segments: of these pages just these versions are to be found, though they have been replaced.
+
+    Answered by `PastSettled`.
+    """
+
+    pages: tuple[PastPage, ...]
+
+
+class PastSettled(Message, frozen=True):
+    """Segments to cell: it is committed, but for the versions that it lacks and nobody has given.
+
+    Of a page as of a time no more is asked for before this is answered.
+    """
+
+    lacking: tuple[tuple[str, tuple[Lifetime, ...]], ...]  # of each page
+
+
+class PastLost(Message, frozen=True):
+    """Segments to cell: a segment with replaced versions was damaged: say anew which there are to be."""
+
+
+class PastBehind(Message, frozen=True):
+    """Cell to indexer: of these slots some replaced version may not be found, or one that should not be."""
+
+    slots: bytes

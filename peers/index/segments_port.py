@@ -37,7 +37,7 @@ from peers.engine.merging.merge import Merge
 from peers.engine.segments.segment import Segment
 from peers.handover.wire_messages import BULK_BYTES_MAX
 from peers.index.commit import commit_documents
-from peers.index.damage import damage_told, told_at_start
+from peers.index.damage import given_up, told_at_start
 from peers.index.export_parts import ExportParts
 from peers.index.messages import (
     AdoptDocuments,
@@ -47,6 +47,8 @@ from peers.index.messages import (
     ExportDocuments,
     GiveUpSegment,
     NextDocuments,
+    PastSettled,
+    SettlePast,
     SlotsDamaged,
     SlotsRepaired,
     StopExport,
@@ -59,7 +61,7 @@ REST_S: Final = 5.0  # without an order to write, until the index is merged furt
 MERGE_BYTES_PER_S: Final = 64e6
 _PIECE_BYTES: Final = 1 << 20
 
-_WriteOrder: TypeAlias = CommitDocuments | AdoptDocuments | GiveUpSegment | SlotsRepaired
+_WriteOrder: TypeAlias = CommitDocuments | AdoptDocuments | GiveUpSegment | SlotsRepaired | SettlePast
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +105,7 @@ class SegmentsPort:
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
-            case CommitDocuments() | AdoptDocuments() | GiveUpSegment() | SlotsRepaired():
+            case CommitDocuments() | AdoptDocuments() | GiveUpSegment() | SlotsRepaired() | SettlePast():
                 self._orders.send_nowait(message)
             case ExportDocuments(ticket):
                 index = self._index
@@ -151,6 +153,8 @@ class SegmentsPort:
             case SlotsRepaired(slots):
                 mask = decode_slots(slots, self._slot_count)
                 await self._write(lambda: self._index.mend(mask), deliver)
+            case SettlePast():
+                deliver(self._address, "cell", await self._settle_past(order, deliver))
 
     async def _write(self, change: Callable[[], int], deliver: Deliver) -> int:
         """Do something in the writer's turn, however long a full disk makes it wait."""
@@ -165,6 +169,17 @@ class SegmentsPort:
             except OSError as error:
                 self._tell_full(error, deliver)
                 await trio.sleep(self._retry_s)
+
+    async def _settle_past(self, order: SettlePast, deliver: Deliver) -> PastSettled:
+        from peers.index.past_orders import settle_past
+
+        def settle() -> int:
+            settled[:] = [settle_past(self._index, order)]
+            return self._index.generation
+
+        settled: list[PastSettled] = []
+        await self._write(settle, deliver)
+        return settled[0]
 
     def _commit(self, order: CommitDocuments) -> int:
         generation = commit_documents(self._index, order)
@@ -237,7 +252,7 @@ class SegmentsPort:
         """Put a segment aside, and tell which slots lost documents; False when there were none."""
 
         def put_aside() -> int:
-            told[:] = damage_told(self._index.put_aside(name), self._slot_count)
+            told[:] = given_up(self._index, name, self._slot_count)
             return self._index.generation
 
         told: list[tuple[str, Message]] = []

@@ -10,7 +10,7 @@ from peers.engine.index import Index
 from peers.engine.merging.adoption import check_segment
 from peers.handover.wire_messages import BULK_BYTES_MAX
 from peers.index.commit import commit_documents
-from peers.index.damage import damage_told, told_at_start
+from peers.index.damage import given_up, told_at_start
 from peers.index.export_parts import ExportParts
 from peers.index.messages import (
     AdoptDocuments,
@@ -20,6 +20,7 @@ from peers.index.messages import (
     ExportDocuments,
     GiveUpSegment,
     NextDocuments,
+    SettlePast,
     SlotsDamaged,
     SlotsRepaired,
     StopExport,
@@ -73,10 +74,14 @@ class SegmentsTwin:
             case SlotsRepaired(slots):
                 self._index.mend(decode_slots(slots, self._slot_count))
                 return []
+            case SettlePast():
+                from peers.index.past_orders import settle_past
+
+                return [("cell", settle_past(self._index, message))]
         raise LocalProtocolError(f"segments does not understand {type(message).__name__}")
 
     def _give_up(self, segment: str) -> list[tuple[str, Message]]:
-        return damage_told(self._index.put_aside(segment), self._slot_count)
+        return given_up(self._index, segment, self._slot_count)
 
     def _export(self, ticket: int) -> list[tuple[str, Message]]:
         export = self._exports.get(ticket)

@@ -226,4 +226,19 @@ class TypedCompleted(Message, frozen=True, array_like=True, tag=47):
     completed: Annotated[tuple[Completed, ...], Meta(max_length=COMPLETIONS_MAX)]
 
 
+class AskPast(Message, frozen=True, array_like=True, tag=143):
+    """A gateway to an indexer: answer this of the pages as they were in a span of time.
+
+    The answers are those of the question. URLs in them are keys, as `pages.past` has them.
+    """
+
+    begin: float  # seconds since the epoch
+    end: float  # the same for a moment
+    question: CountTerms | SearchSlots | ReadExcerpts
+
+    @property
+    def request(self) -> int:
+        return self.question.request
+
+
 Question: TypeAlias = CountTerms | SearchSlots | ReadExcerpts | CompleteTyped

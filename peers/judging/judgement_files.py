@@ -13,13 +13,14 @@ import os
 import re
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
-from mesh.tables.private_files import FILE_MODE, make_private_folder, write_private_text
+from mesh.tables.private_files import FILE_MODE, make_private_folder, sync_folder, write_private_text
 from mesh.transport.descriptors import for_disk
 from peers.judging.assessment import GRADES
+from peers.judging.desk import Desk
 from peers.judging.pool import Pool
 from peers.judging.trec import Judgements, judgements_in, lines_of
 
@@ -28,7 +29,13 @@ POOLS_MAX: Final = 100
 ASSESSORS_MAX: Final = 100  # of one pool
 PAGES_MAX: Final = 50_000  # of one pool: 1,000 queries with 50 pages each
 CORRECTIONS_MAX: Final = 1_000  # lines of a file that no longer count
+POOLS_KEPT: Final = 2  # in memory, of 50 MB at most
+DESKS_KEPT: Final = 8  # of these, of 20 MB at most
 _NAME: Final = re.compile(r"[\w-]{1,40}")
+
+
+Mark: TypeAlias = tuple[int, int, int]  # of a file: its inode, its size, and when it was changed
+NOTHING: Final = (0, 0, 0)  # mark of a file that is not there
 
 
 def is_name(text: str) -> bool:
@@ -58,6 +65,9 @@ class JudgementFiles:
         """Args: folder: of pools and judgements; made with the first pool."""
         self._folder = folder
         self._lock = Lock()
+        # Read before, the last used one last; with the marks of their files.
+        self._pools: dict[str, tuple[Mark, Pool]] = {}
+        self._desks: dict[tuple[str, str], _KeptDesk] = {}
 
     def pools(self) -> list[str]:
         """Return the names of all pools. OSError."""
@@ -78,18 +88,13 @@ class JudgementFiles:
                 )
             make_private_folder(self._folder)
             write_private_text(self._pool_path(name), msgspec.json.encode(pool).decode())
-            self._sync_folder()
 
     def pool(self, name: str) -> Pool | None:
         """Return a pool, None where there is none. OSError; msgspec.MsgspecError for a file that is none."""
         if not is_name(name):
             return None
-        try:
-            with for_disk():
-                content = self._pool_path(name).read_bytes()
-            return msgspec.json.decode(content, type=Pool)
-        except FileNotFoundError:
-            return None
+        with self._lock:
+            return self._pool(name)
 
     def assessors(self, name: str) -> list[str]:
         """Return the names of those with a grade for a page of a pool. OSError."""
@@ -102,33 +107,82 @@ class JudgementFiles:
         path = self._path(name, assessor)
         return judgements_in(_text_of(_whole_lines(path)), path)
 
+    def desk(self, name: str, assessor: str) -> Desk | None:
+        """Return the pool with the grades of an assessor, None where there is none; it goes with each grade.
+
+        Raises: as `pool` and `judgements`.
+        """
+        with self._lock:
+            pool = self._pool(name)
+            return None if pool is None else self._desk(name, assessor, pool).desk
+
     def judge(self, name: str, assessor: str, query: str, document: str, grade: int) -> None:
-        """Give a page a grade, or another one; it is on the disk when this returns.
+        """Give a page of a pool a grade, or another one; it is on the disk when this returns.
 
         Raises:
-          ValueError: as many people as may have judged this pool.
+          ValueError: as many people as may have judged this pool, or there is no such page in it.
           OSError: it cannot be written; then it is not given.
           ConfigError: the file is something else.
         """
         assert 0 <= grade < len(GRADES)
-        assert [query, document] == [*query.split(), *document.split()]
         with self._lock:
-            path = self._path(name, assessor)
-            whole = _whole_lines(path)
-            given = judgements_in(_text_of(whole), path)
-            if given.get(query, {}).get(document) == grade:
+            pool = self._pool(name)
+            kept = None if pool is None else self._desk(name, assessor, pool)
+            if kept is None or not kept.desk.has(query, document):
+                raise ValueError(f"the pool {name} has no such page")
+            if kept.given.get(query, {}).get(document) == grade:
                 return
-            is_new = not whole
+            is_new = not kept.n_bytes
             if is_new and len(self.assessors(name)) >= ASSESSORS_MAX:
                 raise ValueError(f"{ASSESSORS_MAX} people have judged this pool, and no more may")
-            n_outdated = whole.count(b"\n") - sum(map(len, given.values()))
+            path = self._path(name, assessor)
+            kept.mark = None  # of a file that a full disk has cut off nothing is known
+            kept.given.setdefault(query, {})
+            n_outdated = kept.n_lines - kept.n_given
             if n_outdated >= CORRECTIONS_MAX:
-                now = {**given, query: {**given.get(query, {}), document: grade}}
+                now = {**kept.given, query: {**kept.given[query], document: grade}}
                 write_private_text(path, lines_of(now))
+                kept.n_lines = kept.n_given - (document in kept.given[query])  # and one is counted below
             else:
-                _append(path, len(whole), lines_of({query: {document: grade}}))
-            if is_new or n_outdated >= CORRECTIONS_MAX:
-                self._sync_folder()
+                _append(path, kept.n_bytes, lines_of({query: {document: grade}}))
+            if is_new:
+                sync_folder(self._folder)
+            kept.take(query, document, grade, path)
+
+    def _pool(self, name: str) -> Pool | None:
+        """Return a pool, read again if its file is another one."""
+        path = self._pool_path(name)
+        mark = _mark_of(path)
+        if mark is None:
+            return None
+        kept = self._pools.pop(name, None)
+        if kept is None or kept[0] != mark:
+            with for_disk():
+                content = path.read_bytes()
+            kept = mark, msgspec.json.decode(content, type=Pool)
+            for place in [each for each in self._desks if each[0] == name]:
+                del self._desks[place]
+        self._pools[name] = kept
+        if len(self._pools) > POOLS_KEPT:
+            gone = next(iter(self._pools))
+            del self._pools[gone]
+            for place in [each for each in self._desks if each[0] == gone]:
+                del self._desks[place]
+        return kept[1]
+
+    def _desk(self, name: str, assessor: str, pool: Pool) -> _KeptDesk:
+        """Return the desk of an assessor, made anew if the file of the grades is another one."""
+        path = self._path(name, assessor)
+        kept = self._desks.pop((name, assessor), None)
+        if kept is None or kept.mark is None or kept.mark != (_mark_of(path) or NOTHING):
+            mark, whole = _mark_of(path), _whole_lines(path)
+            given = {query: dict(of) for query, of in judgements_in(_text_of(whole), path).items()}
+            desk = Desk(pool, assessor, given)
+            kept = _KeptDesk(desk, given, mark or NOTHING, len(whole), whole.count(b"\n"))
+        self._desks[name, assessor] = kept
+        if len(self._desks) > DESKS_KEPT:
+            del self._desks[next(iter(self._desks))]
+        return kept
 
     def _pool_path(self, name: str) -> Path:
         return self._folder / f"{name}.json"
@@ -138,13 +192,35 @@ class JudgementFiles:
         assert is_name(assessor)
         return self._folder / f"{name}.{assessor}.qrels"
 
-    def _sync_folder(self) -> None:
-        """Make new names durable, too."""
-        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+
+class _KeptDesk:
+    """A desk, the grades in its file, and that file as it was when they were read or written last."""
+
+    def __init__(
+        self, desk: Desk, given: dict[str, dict[str, int]], mark: Mark, n_bytes: int, n_lines: int
+    ) -> None:
+        self.desk, self.given = desk, given
+        self.mark: Mark | None = mark
+        self.n_bytes, self.n_lines = n_bytes, n_lines
+        self.n_given = sum(map(len, given.values()))
+
+    def take(self, query: str, document: str, grade: int, path: Path) -> None:
+        """Note a grade that is in the file by now."""
+        self.n_given += document not in self.given[query]
+        self.n_lines += 1
+        self.given[query][document] = grade
+        self.desk.take(query, document, grade)
+        self.mark = _mark_of(path)
+        self.n_bytes = 0 if self.mark is None else self.mark[1]
+
+
+def _mark_of(path: Path) -> Mark | None:
+    """Return the mark of a file, None where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _whole_lines(path: Path) -> bytes:

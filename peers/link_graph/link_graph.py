@@ -10,17 +10,22 @@ the targets (`target_row`), and answer when their team has it. Then the page's r
 whoever owns the slot after a crash or a hand-over goes on, at worst with links that are told already, and of
 two words about a link the one about the later version of its page counts.
 
+If the policy says `ranks`, the owners of slots rank their pages as well, by PageRank (`page_ranks`).
+
 Nothing of a page is kept, nor taken from others, that the policy takes down; without `[link_graph]` in the
 policy, nothing at all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership
+from mesh.actors.port import BACKGROUND, CarriedOut, CarryOut
 from mesh.stamp import Stamp
 from mesh.tables.table import Table
 from mesh.urls import fingerprint, has_host, host_of, is_canonical
@@ -63,15 +68,36 @@ from peers.link_graph.target_row import (
     total_of,
 )
 from peers.link_graph.tellings import PAGES_MAX, Tellings
-from peers.link_graph.wire_messages import LISTED_MAX, BacklinksListed, GraphNoted, GraphTold, ListBacklinks
+from peers.link_graph.wire_messages import (
+    LISTED_MAX,
+    BacklinksListed,
+    GraphNoted,
+    GraphTold,
+    ListBacklinks,
+    ListRanks,
+    RankedHost,
+    RankedPage,
+    RanksBegun,
+    RanksHeard,
+    RanksHeld,
+    RanksListed,
+    RanksTold,
+)
 from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.rules import DAY_S, Policy
 
+if TYPE_CHECKING:
+    from peers.link_graph.page_ranks import PageRanks
+    from peers.link_graph.rank_work import RankOutcome
+
 PURGE_ROWS: Final = 500  # looked through in a turn
 SKIP_ROWS: Final = 32  # read at a time where rows of targets are passed over
+FULL_PAUSE_S: Final = 1.0  # as long as so many pages wait to be ranked
 SWEEP_S: Final = DAY_S  # between two passes over all rows
 AFTER_TARGETS: Final = b"u"  # a name behind those of all rows of a slot
 AHEAD_S: Final = DAY_S  # by which clocks of members differ at most
+LISTED_AT_ONCE: Final = 32  # domains, of which links are listed in a turn: about 3 ms if all are full
+_LISTING: Final = 0  # ticket of lists that are made in the background; those of ranks are greater
 
 
 class LinkGraphStatistics(HolderStatistics, frozen=True):
@@ -84,6 +110,9 @@ class LinkGraphStatistics(HolderStatistics, frozen=True):
     taken: int  # count: links that were told by their pages' owners
     refused: int  # count: of these, that cannot be or are taken down
     dropped: int  # count: rows that the policy or a limit does not let stay
+    ranked: int = 0  # gauge: visited pages of this peer's slots with a rank
+    ranked_links: int = 0  # gauge: links in memory for it
+    unranked: int = 0  # gauge: pages whose links the limit of memory leaves out
 
 
 class MeshGraph(OptionalStoreActor):
@@ -95,6 +124,11 @@ class MeshGraph(OptionalStoreActor):
         GraphTold,
         GraphNoted,
         ListBacklinks,
+        RanksTold,
+        RanksHeld,
+        RanksBegun,
+        RanksHeard,
+        ListRanks,
     }
 
     rows_section: ClassVar = b"g"
@@ -105,6 +139,8 @@ class MeshGraph(OptionalStoreActor):
         self._lost: list[tuple[str, tuple[GoneLink, ...]]] = []  # by page, in this turn
         self._is_behind = False  # do rows wait to be told, for want of room?
         self._is_purging, self._purge_at = False, -inf  # are rows of targets looked through, too? when again?
+        self._ranks: PageRanks | None = None
+        self._n_ranks = 0  # so often ranks have begun
 
     def _is_wanted(self, policy: Policy) -> bool:
         return policy.link_graph is not None
@@ -123,27 +159,42 @@ class MeshGraph(OptionalStoreActor):
                     for page in pages:
                         self._note_page(page, self._rules)
             case ListBacklinks():
-                return [Send(source, self._listed(message))]
+                return [self._list(source, message)]
+            case ListRanks():
+                return [Send(source, self._ranked(message))]
             case _ if self.is_dormant:
                 pass  # others have heard of the policy already, and repeat what they say
             case GraphTold():
                 self._take(source, message)
             case GraphNoted(batch):
                 self._note_told(self._tellings.note_answer(source.peer, batch, self._now))
+            case RanksTold() | RanksHeld() | RanksBegun() | RanksHeard():
+                return [] if self._ranks is None else self._ranks.receive(source, message)
+            case CarriedOut():
+                return self._take_result(message)
             case _:
                 return super()._handle(source, message)
         return []
 
+    def wake(self, now: float) -> list[Send]:
+        sends = self._ranks.wake(now) if self._ranks is not None and self._ranks.wake_at() <= now else []
+        return sends + super().wake(now)
+
     def wake_at(self) -> float:
-        return min(super().wake_at(), self._tellings.wake_at())
+        at = min(super().wake_at(), self._tellings.wake_at())
+        return at if self._ranks is None else min(at, self._ranks.wake_at())
 
     def _observe(self, store: StoreStatistics) -> LinkGraphStatistics:
+        ranked = (0, 0, 0) if self._ranks is None else self._ranks.view[:3]
         return LinkGraphStatistics(
             store=store,
             is_on=self._is_on,
             told=self._tellings.n_told,
             untold=len(self._tellings) + self._is_behind,
             **self._counts,
+            ranked=ranked[0],
+            ranked_links=ranked[1],
+            unranked=ranked[2],
         )
 
     @property
@@ -185,7 +236,10 @@ class MeshGraph(OptionalStoreActor):
     def _changed(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
         """Have the links of a page told, by whichever peer its row was changed; limit a target's domains."""
         if is_name_of_source(name):
-            self._tell(slot, name, source_row_in(value))
+            row = source_row_in(value)
+            self._tell(slot, name, row)
+            if self._ranks is not None and (before is None or source_row_in(before).targets != row.targets):
+                self._rank(slot, name, row)
         elif before is None:
             self._drop_domains_beyond(slot, mark_in(name))
 
@@ -204,6 +258,12 @@ class MeshGraph(OptionalStoreActor):
             return
         if not self._tellings.tell(key_at(slot, name), row, ownership, self._now):
             self._is_behind = True
+
+    def _rank(self, slot: int, name: bytes, row: SourceRow) -> None:
+        """Have a page of ours ranked by its links, if pages are."""
+        ownership = self._ownership
+        if self._ranks is not None and ownership is not None and ownership.owner_of(slot) == self._me:
+            self._ranks.note_page(slot, mark_in(name), row)
 
     def _note_told(self, told: tuple[bytes, Telling] | None) -> None:
         """Note that all links of a version of a page are with their owners."""
@@ -306,40 +366,95 @@ class MeshGraph(OptionalStoreActor):
 
     # --- Gateways
 
-    def _listed(self, message: ListBacklinks) -> BacklinksListed:
+    def _list(self, source: Address, message: ListBacklinks) -> Send:
+        """Answer with the links to a page; those of many domains are looked through in the background."""
         ownership, url = self._ownership, message.url
         if ownership is None or self._rules is None or not is_canonical(url):
-            return BacklinksListed(message.request, url)
+            return Send(source, BacklinksListed(message.request, url))
         if self._is_hidden(url):
-            return BacklinksListed(message.request, url, is_on=True)
-        slot = ownership.slot_of(host_of(url))
-        items = self._store.items_below(slot, name_of_target(fingerprint(url), b""), DOMAINS_MAX)
-        rows = [(item.name, target_row_in(item.value)) for item in items]
-        kept = [(name, purged(row, self._now, self._is_hidden)) for name, row in rows]
-        total, links = total_of(kept), by_domains(url, [row for _, row in kept])
-        part = tuple(links[message.start : message.start + LISTED_MAX])
-        return BacklinksListed(message.request, url, True, *total, len(links), part)
+            return Send(source, BacklinksListed(message.request, url, is_on=True))
+        slot, mark = ownership.slot_of(host_of(url)), fingerprint(url)
+        items = self._store.items_below(slot, name_of_target(mark, b""), DOMAINS_MAX)
+        rank = None if self._ranks is None else self._ranks.rank_of(slot, mark)
+        listed = partial(_listed, message, items, rank, self._now, self._is_hidden)
+        if len(items) <= LISTED_AT_ONCE:
+            return Send(source, listed())
+        return Send(Address(self._me, BACKGROUND), CarryOut(_LISTING, lambda: (source, listed())))
+
+    def _ranked(self, message: ListRanks) -> RanksListed:
+        """Return the pages and hosts of our slots that have the highest ranks."""
+        ranks = self._ranks
+        if ranks is None:
+            return RanksListed(message.request)
+        view = ranks.view
+        pages = (
+            RankedPage(url, page.rank)
+            for page in view.pages[: message.most]
+            if (url := self._url_of(page.slot, page.mark)) and not self._is_hidden(url)
+        )
+        hosts = (RankedHost(*host) for host in view.hosts[: message.most])
+        numbers = ranks.is_settled, view.n_pages, view.n_left_out
+        return RanksListed(message.request, True, *numbers, tuple(pages), tuple(hosts))
+
+    def _url_of(self, slot: int, mark: bytes) -> str:
+        """Return the URL of a visited page by the beginning of its fingerprint; "" if its row has gone."""
+        items = self._store.items_below(slot, name_of_source(mark), 1)
+        return source_row_in(items[0].value).url if items else ""
+
+    def _take_result(self, done: CarriedOut) -> list[Send]:
+        """Go on with a result of the background."""
+        if done.ticket == _LISTING:
+            source, listed = cast(tuple[Address, BacklinksListed], done.result)
+            return [Send(source, listed)]
+        if self._ranks is None or done.ticket != self._ranks.ticket:
+            return []  # of ranks that are not wanted any more
+        return self._ranks.take_outcome(cast("RankOutcome", done.result), self._now)
 
     # --- Policy and time
 
     def _follow(self, ownership: Ownership) -> None:
         super()._follow(ownership)
         self._tellings.clear()
+        self._follow_ranks()
+        if self._ranks is not None:
+            self._ranks.follow(ownership)
         self._sweep_anew()  # what was another's to tell may be ours now
 
     def _follow_policy(self, before: Policy, *, was_on: bool) -> None:
-        if was_on != self._is_on or before.rules != self._policy.rules:
+        has_ranks = self._follow_ranks()
+        if was_on != self._is_on or has_ranks or before.rules != self._policy.rules:
             self._purge_at = self._now
             self._sweep_anew()
         if not self._is_on:
             self._tellings.clear()
             self._is_behind = False
 
+    def _follow_ranks(self) -> bool:
+        """Begin or end to rank pages; return whether it begins."""
+        rules, ownership = self._rules, self._ownership
+        is_wanted = rules is not None and rules.ranks
+        before = None if self._ranks is None else self._ranks.links_max
+        if rules is None or not is_wanted or ownership is None:
+            self._ranks = None
+            return False
+        if before == rules.ranks_links_max:
+            return False
+        from peers.link_graph.page_ranks import PageRanks  # numpy code that most meshes have no use for
+
+        self._n_ranks += 1
+        name, life = self.name, self._life
+        self._ranks = PageRanks(self._me, name, life, rules.ranks_links_max, self._n_ranks)
+        self._ranks.follow(ownership)
+        return True
+
     def _sweep(self) -> None:
         """Look through some rows: tell those that are not told, and delete those that are not to be kept.
 
         Rows of targets are many, and are passed over where nothing is to be deleted.
         """
+        if self._ranks is not None and self._ranks.is_full:
+            self._sweep_at = self._now + FULL_PAUSE_S
+            return
         if not self._swept_to:
             self._is_purging = self._purge_at <= self._now
         left = PURGE_ROWS
@@ -378,6 +493,7 @@ class MeshGraph(OptionalStoreActor):
             self._drop(item)
         else:
             self._tell(item.slot, item.name, row)
+            self._rank(item.slot, item.name, row)
 
     def _look_at_target(self, item: Item) -> None:
         """Leave out of a row the links that are not to be kept; all of the team do, each by itself."""
@@ -390,9 +506,27 @@ class MeshGraph(OptionalStoreActor):
             self._store.put(item.slot, item.name, target_row_bytes(left), is_news=False)
 
     def _drop(self, item: Item) -> None:
+        if self._ranks is not None and is_name_of_source(item.name):
+            self._ranks.forget_page(item.slot, mark_in(item.name))
         self._store.drop(item.slot, item.name)
         self._counts["dropped"] += 1
 
 
 def _is_of_its_time(visit: int, fetched_at: float, now: float) -> bool:
     return Stamp(visit, fetched_at).is_sound and fetched_at <= now + AHEAD_S
+
+
+def _listed(
+    message: ListBacklinks,
+    items: Sequence[Item],
+    rank: float | None,
+    now: float,
+    is_hidden: Callable[[str], bool],
+) -> BacklinksListed:
+    """Return the links to a page that all rows of it have, in the order in which people see them."""
+    url = message.url
+    rows = [(item.name, target_row_in(item.value)) for item in items]
+    kept = [(name, purged(row, now, is_hidden)) for name, row in rows]
+    total, links = total_of(kept), by_domains(url, [row for _, row in kept])
+    part = tuple(links[message.start : message.start + LISTED_MAX])
+    return BacklinksListed(message.request, url, True, *total, len(links), part, rank)

@@ -18,15 +18,21 @@ questions, ranks differ from the exact ones by no more than `RankExchange` says.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import inf
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from peers.link_graph.slot_ranks import PageLinks, RankSums, SlotRanks, SlotRows, Statement, Version
 
 RETRY_S: Final = 2.0
+
+
+class SlotOwners(Protocol):
+    """The owner of each slot, by its number; "" for nobody."""
+
+    def __getitem__(self, slot: int, /) -> str: ...
 
 
 class SumsTold(NamedTuple):
@@ -74,16 +80,27 @@ class RankExchange:
         tolerance * (pages + links between slots) / (1 - d)
     """
 
-    def __init__(self, me: str, owners: Sequence[str], tolerance: float) -> None:
+    def __init__(
+        self,
+        me: str,
+        owners: SlotOwners,
+        tolerance: float,
+        *,
+        retry_s: float = RETRY_S,
+        takes_slots: bool = False,
+    ) -> None:
         """Begin without slots.
 
         Args:
           me: the name of this peer.
-          owners: of each slot.
+          owners: of each slot; not changed later.
           tolerance: in units of rank, whose mean is about 1.
+          retry_s: after which is told again what nobody has answered.
+          takes_slots: whether slots that are ours need no `take_slot` when they are first spoken of.
         """
         self._me = me
-        self._owners = tuple(owners)
+        self._owners = owners
+        self._retry_s, self._takes_slots = retry_s, takes_slots
         self._tolerance = tolerance
         self._slots: dict[int, SlotRanks] = {}
         self._told: dict[int, dict[int, _Told]] = {}  # by source, which is ours, and target
@@ -106,18 +123,20 @@ class RankExchange:
 
     def link(self, slot: int, page: int, links: PageLinks) -> None:
         """Replace the links of a page of a slot that is ours."""
-        self._slots[slot].link(page, links)
-        self._unsettled[slot] = None
+        if self._slots[slot].link(page, links):
+            self._unsettled[slot] = None
 
     def remove(self, slot: int, page: int) -> None:
         """Forget a page of a slot that is ours."""
-        self._slots[slot].remove(page)
-        self._unsettled[slot] = None
+        if self._slots[slot].remove(page):
+            self._unsettled[slot] = None
 
-    def change_owners(self, owners: Sequence[str]) -> None:
+    def change_owners(self, owners: SlotOwners) -> None:
         """Hear of other owners. Slots that are ours no more are dropped; for new ones comes `take_slot`."""
-        changed = {slot for slot, owner in enumerate(owners) if owner != self._owners[slot]}
-        self._owners = tuple(owners)
+        spoken_of = {*self._slots, *(slot for told in self._told.values() for slot in told)}
+        spoken_of.update(source for ranks in self._slots.values() for source in ranks.given)
+        changed = {slot for slot in spoken_of if owners[slot] != self._owners[slot]}
+        self._owners = owners
         for slot in changed & self._slots.keys():
             if owners[slot] != self._me:
                 del self._slots[slot], self._told[slot]
@@ -128,6 +147,15 @@ class RankExchange:
         self._asked = {pair: due_s for pair, due_s in self._asked.items() if pair[1] in self._slots}
         for slot, ranks in self._slots.items():
             self._asked |= {(source, slot): -inf for source in changed & ranks.given.keys()}
+
+    def note_begun(self, peer: str) -> None:
+        """Hear that a peer has lost all that it was told, and told others."""
+        for told in self._told.values():
+            for target, each in told.items():
+                if self._owners[target] == peer:
+                    each.due_s = -inf
+        for slot, ranks in self._slots.items():
+            self._asked |= {(source, slot): -inf for source in ranks.given if self._owners[source] == peer}
 
     def receive(self, peer: str, messages: Iterable[RankMessage]) -> list[RankEnvelope]:
         """Take messages of a peer; return the answers to them."""
@@ -148,7 +176,7 @@ class RankExchange:
                     self._waiting.append(answer)
         by_peer: dict[str, list[RankMessage]] = {}
         for owner, message in due:
-            self._put_off(message, now + RETRY_S)
+            self._put_off(message, now + self._retry_s)
             by_peer.setdefault(owner, []).append(message)
         return [RankEnvelope(peer, tuple(messages)) for peer, messages in by_peer.items()]
 
@@ -190,6 +218,9 @@ class RankExchange:
 
     def _hear(self, peer: str, message: RankMessage) -> RankMessage | None:
         """Take a message; one from or to a peer that is no owner has no answer, and its sender will learn."""
+        slot = message.target if isinstance(message, SumsTold) else message.source
+        if self._takes_slots and slot not in self._slots and self._owners[slot] == self._me:
+            self.take_slot(slot)
         match message:
             case SumsTold(source, target, statement):
                 if self._owners[source] != peer or target not in self._slots:

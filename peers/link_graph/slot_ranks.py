@@ -103,6 +103,7 @@ class SlotRanks:
         self._told_to = set(rows.told_to) if rows else set()
         self._version = rows.version if rows else 0
         self._links = dict(rows.links) if rows else {}
+        self._n_links = sum(len(links.names) for links in self._links.values())
         self._ranks = rows.ranks if rows else NO_SUMS
         self._inner: _Links | None = None  # with those to other slots: None when links have changed
         self._outer: dict[int, _Links] = {}
@@ -123,19 +124,39 @@ class SlotRanks:
         """The slots that pages here link to, as it was settled last, or have linked to."""
         return self._told_to | self._outer.keys()
 
-    def link(self, page: int, links: PageLinks) -> None:
-        """Replace the links of a page. Those to itself, and those that are there already, do not count."""
+    @property
+    def n_links(self) -> int:
+        """Return how many links all pages have."""
+        return self._n_links
+
+    def has_page(self, page: int) -> bool:
+        """Is it one whose links are told here, though it may have none?"""
+        return page in self._links
+
+    def link(self, page: int, links: PageLinks) -> bool:
+        """Replace the links of a page; return whether that changes any.
+
+        Those to the page itself, and those that are there already, do not count.
+        """
         order = np.lexsort((links.names, links.slots))
         slots, names = links.slots[order], links.names[order]
         is_link = (slots != self.slot) | (names != page)
         is_link[1:] &= (slots[1:] != slots[:-1]) | (names[1:] != names[:-1])
-        self._links[page] = PageLinks(slots[is_link], names[is_link])
+        before, after = self._links.get(page), PageLinks(slots[is_link], names[is_link])
+        if before is not None and all(map(np.array_equal, before, after)):
+            return False
+        self._n_links += len(after.names) - (0 if before is None else len(before.names))
+        self._links[page] = after
         self._inner = None
+        return True
 
-    def remove(self, page: int) -> None:
-        """Forget a page; it stays known as long as others link to it."""
-        if self._links.pop(page, None) is not None:
+    def remove(self, page: int) -> bool:
+        """Forget a page, and return whether it was there; it stays known as long as others link to it."""
+        links = self._links.pop(page, None)
+        if links is not None:
+            self._n_links -= len(links.names)
             self._inner = None
+        return links is not None
 
     def hear(self, source: int, statement: Statement) -> bool:
         """Take a statement of another slot if it is later than the one known; tell whether it was."""

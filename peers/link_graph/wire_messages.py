@@ -1,20 +1,31 @@
-"""Messages that bring the links of a page to the owners of its targets, and questions for back-links."""
+"""Messages that bring the links and ranks of pages to the owners of their targets, and questions for them."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar, Final, TypeAlias
 
+import msgspec
 from msgspec import Meta
 
 from mesh.actors.actor import Message
 from mesh.stamp import VisitNumber
-from mesh.wire_fields import Count, Url
+from mesh.wire_fields import Count, Slot, Url
 from peers.link_graph.source_row import GoneLink, GraphText, TargetLink
 from peers.link_graph.target_row import DOMAINS_MAX, SOURCES_MAX, SourceLink
 
 LINKS_MAX: Final = 500  # in one message, that are new or have gone
 LISTED_MAX: Final = 100  # in one answer
 START_MAX: Final = DOMAINS_MAX * SOURCES_MAX
+SUMS_MAX: Final = 32_768  # of a statement, in one message; a larger one goes in parts
+PARTS_MAX: Final = 4_096
+SUM_NAME_BYTES: Final = 8  # int64, big-endian
+SUM_BYTES: Final = 4  # float32, big-endian
+STATEMENTS_MAX: Final = 1_000  # in one message
+RANKED_MAX: Final = 1_000  # pages and hosts, in one answer
+STATEMENT_NUMBER_MAX: Final = 1 << 53
+
+StatementNumber: TypeAlias = Annotated[int, Meta(ge=0, le=STATEMENT_NUMBER_MAX)]
+Rank: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e15)]
 
 
 class GraphTold(Message, frozen=True, array_like=True, tag=137):
@@ -57,3 +68,85 @@ class BacklinksListed(Message, frozen=True, array_like=True, tag=140):
     is_exact: bool = True
     n_kept: Annotated[int, Meta(ge=0, le=START_MAX)] = 0
     links: Annotated[tuple[SourceLink, ...], Meta(max_length=LISTED_MAX)] = ()
+    # Of the page, by the owner of its slot, see `slot_ranks`; None elsewhere, and where there are no ranks.
+    rank: Rank | None = None
+
+
+class SumsPart(msgspec.Struct, frozen=True, array_like=True):
+    """A part of a statement, see `slot_ranks.Statement`: sums that a slot gives to pages of another."""
+
+    source: Slot
+    target: Slot
+    number: StatementNumber  # with the sender it is the version
+    part: Annotated[int, Meta(ge=0, lt=PARTS_MAX)] = 0
+    n_parts: Annotated[int, Meta(ge=1, le=PARTS_MAX)] = 1
+    names: Annotated[bytes, Meta(max_length=SUM_NAME_BYTES * SUMS_MAX)] = b""  # rising, over all parts
+    values: Annotated[bytes, Meta(max_length=SUM_BYTES * SUMS_MAX)] = b""
+
+
+class RanksTold(Message, frozen=True, array_like=True, tag=150):
+    """From the owner of source slots to that of the targets; repeated until held."""
+
+    parts: Annotated[tuple[SumsPart, ...], Meta(max_length=STATEMENTS_MAX)]
+
+
+class HeldSums(msgspec.Struct, frozen=True, array_like=True):
+    """The version of a statement that the owner of its target holds."""
+
+    source: Slot
+    target: Slot
+    number: StatementNumber
+    teller: Annotated[str, Meta(max_length=64)]  # that made it; "" with 0 for none
+    is_asked: bool = False  # it is wanted anew
+
+
+class RanksHeld(Message, frozen=True, array_like=True, tag=151):
+    """Answer to `RanksTold`; or a question of the owner of target slots, repeated until answered."""
+
+    held: Annotated[tuple[HeldSums, ...], Meta(max_length=STATEMENTS_MAX)]
+
+
+class RanksBegun(Message, frozen=True, array_like=True, tag=152):
+    """From a peer that has begun to rank, with nothing in memory, to each other one; repeated until heard."""
+
+    life: Count
+
+
+class RanksHeard(Message, frozen=True, array_like=True, tag=153):
+    """Answer to `RanksBegun`: statements and questions come anew."""
+
+    life: Count
+
+
+class ListRanks(Message, frozen=True, array_like=True, tag=154):
+    """From a gateway to all peers: which pages and hosts of your slots have the highest ranks?"""
+
+    request: Count
+    most: Annotated[int, Meta(ge=1, le=RANKED_MAX)]
+
+
+class RankedPage(msgspec.Struct, frozen=True, array_like=True):
+    """A page that the mesh has visited."""
+
+    url: Url
+    rank: Rank
+
+
+class RankedHost(msgspec.Struct, frozen=True, array_like=True):
+    """A host with the sum of the ranks of its pages."""
+
+    host: Annotated[str, Meta(min_length=1, max_length=255)]
+    rank: Rank
+    n_pages: Count
+
+
+class RanksListed(Message, frozen=True, array_like=True, tag=155):
+    """Answer to `ListRanks`, highest first."""
+
+    request: Count
+    is_on: bool = False  # by the policy that the peer goes by
+    is_settled: bool = False  # nothing is left to be worked out, told or heard of
+    n_pages: Count = 0  # visited
+    n_left_out: Count = 0  # of these, whose links are beyond the limit of memory
+    pages: Annotated[tuple[RankedPage, ...], Meta(max_length=RANKED_MAX)] = ()
+    hosts: Annotated[tuple[RankedHost, ...], Meta(max_length=RANKED_MAX)] = ()

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from mesh.domains import registrable_domain
 from mesh.errors import ConfigError
-from mesh.urls import canonical, host_of
+from mesh.urls import canonical, canonical_with_ftp, host_of
 from peers.policy.crawl_order import GUIDE_WORDS_MAX, GUIDED, PLAIN, Order
 from peers.policy.log_rules import FORGOTTEN_MAX, ForgottenQuery, QueryLogRules, logged_text, query_digest
 from peers.policy.patterns import fault_of, spelt
@@ -47,7 +47,7 @@ def target(text: str) -> Rule:
     if _NETWORK.fullmatch(text):
         return _rule(text, addresses=(text,))
     if "/" in text:
-        url = canonical(text)
+        url = canonical_with_ftp(text)
         if url is None:
             raise ConfigError(f"{text!r} is no URL of a web page; give one with http:// or https://")
         return _rule(text, urls=(url,))
@@ -192,9 +192,8 @@ def keeping_log(policy: Policy | None, days: int, today: date, *, clicks: bool) 
     if not days:
         return replace(policy, query_log=None)
     before = policy.query_log or QueryLogRules(days=days, forgotten_to=today - timedelta(days=1))
-    return replace(
-        policy, query_log=replace(before, days=days, clicks=clicks, second=before.second if clicks else None)
-    )
+    wants_clicks = {} if clicks else {"second": None, "click_weight": 0.0}
+    return replace(policy, query_log=replace(before, days=days, clicks=clicks, **wants_clicks))
 
 
 def forgetting(policy: Policy | None, query: str, to: date, today: date) -> Policy:

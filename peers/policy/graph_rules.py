@@ -14,6 +14,8 @@ from msgspec import Meta
 
 LINKS_OF_PAGE_MAX: Final = 2_000  # distinct targets; hardly a page has more that people would miss
 
+RANKED_LINKS_MAX: Final = 1_000_000_000
+
 
 class LinkGraphRules(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
@@ -25,6 +27,12 @@ class LinkGraphRules(
     # Pages that the mesh has from before are asked for as a whole when they are due, and not whether they
     # have changed: so their links are known, too. None: they are asked for as ever.
     since: Annotated[datetime, Meta(tz=True)] | None = None
+
+    # Each peer ranks the pages of its slots by PageRank, with those that other peers have.
+    ranks: bool = False
+    # So many links a peer takes into account; those of further pages count for nothing. It holds them in
+    # memory, with about 100 bytes for each.
+    ranks_links_max: Annotated[int, Meta(ge=1, le=RANKED_LINKS_MAX)] = 5_000_000
 
     @property
     def since_s(self) -> float:

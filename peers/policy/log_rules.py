@@ -19,6 +19,9 @@ LOG_DAYS_MAX: Final = 3_650
 FORGOTTEN_MAX: Final = 1_000  # queries; who wants more forgotten says before which day
 DIGEST_BYTES: Final = 16
 COMPARISON_BYTES: Final = 4  # of a digest of weights
+# As much as being linked to by all the web has (`rescoring.model`): who pays clickers gets no more.
+CLICK_WEIGHT_MAX: Final = 0.1
+RANKS_MAX: Final = 10  # of the first page of results
 DAYS_AHEAD: Final = 1  # of a clock that is before ours at midnight
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 
@@ -78,12 +81,18 @@ class QueryLogRules(
     days: Annotated[int, Meta(ge=1, le=LOG_DAYS_MAX)]  # today is the first
     clicks: bool = False  # links of results lead over the gateway, which notes them
     second: SecondRanking | None = None  # wants clicks
+    # Of what readers open, in the rank, beside the features of the full model; wants clicks. 0 for none.
+    click_weight: Annotated[float, Meta(ge=0, le=CLICK_WEIGHT_MAX)] = 0.0
+    # Shares of readers that look at each rank, as `tianmesh log clicks` estimates them; none: all look at it.
+    examined: Annotated[tuple[Annotated[float, Meta(gt=0, le=1)], ...], Meta(max_length=RANKS_MAX)] = ()
     forgotten_to: date | None = None  # the last day of which nothing is kept, UTC
     forgotten: Annotated[tuple[ForgottenQuery, ...], Meta(max_length=FORGOTTEN_MAX)] = ()
 
     def __post_init__(self) -> None:
         if self.second is not None and not self.clicks:
             raise ValueError("a second ranking is compared by clicks: say clicks = true in [query_log]")
+        if self.click_weight and not self.clicks:
+            raise ValueError("click_weight wants clicks: say clicks = true in [query_log]")
 
     def keeps(self, digest: bytes, day: int, today: int) -> bool:
         """Is a row of a query kept?

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from mesh.urls import canonical, host_of
+from mesh.urls import canonical_with_ftp, host_of
 
-_SCHEMES: Final = ("http://", "https://")
-_WITH_HOST: Final = re.compile(r"https?://[^/*]+/")
+_SCHEMES: Final = ("http://", "https://", "ftp://")
+_WITH_HOST: Final = re.compile(r"(?:https?|ftp)://[^/*]+/")
 
 
 class UrlSet:
@@ -49,7 +49,7 @@ def spelt(pattern: str) -> str | None:
       None when it matches nothing, however it is spelt: it begins neither like a URL nor with `*`.
     """
     if "*" not in pattern:
-        return canonical(pattern)
+        return canonical_with_ftp(pattern)
     scheme, separator, rest = pattern.partition("://")
     if not separator or "*" in scheme:
         begin = pattern.partition("*")[0]
@@ -59,7 +59,7 @@ def spelt(pattern: str) -> str | None:
         return None
     if "*" in authority:
         return f"{scheme.lower()}://{authority.lower()}{slash}{path}"
-    root = canonical(f"{scheme}://{authority}/")
+    root = canonical_with_ftp(f"{scheme}://{authority}/")
     return None if root is None else root + path
 
 
@@ -67,7 +67,7 @@ def fault_of(pattern: str) -> str:
     """Tell why a pattern matches nothing, or not the URLs it seems to; "" when it is as it should be."""
     right = spelt(pattern)
     if right is None:
-        return f"{pattern!r} matches no URL: begin a pattern with http://, https:// or *"
+        return f"{pattern!r} matches no URL: begin a pattern with http://, https://, ftp:// or *"
     return "" if right == pattern else f"{pattern!r} matches no URL: write it {right!r}"
 
 

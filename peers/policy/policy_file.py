@@ -36,6 +36,12 @@ moderation = false
 
 [link_graph]
 links_per_page = 1000
+
+[entities]
+days = 365
+
+[search_history]
+days = 365
 """
 
 from __future__ import annotations
@@ -51,6 +57,7 @@ from msgspec import Meta
 
 from mesh.errors import ConfigError
 from peers.policy.crawl_order import CrawlOrder
+from peers.policy.entity_rules import EntityRules
 from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.log_rules import QueryLogRules
 from peers.policy.patterns import fault_of
@@ -68,6 +75,7 @@ from peers.policy.rules import (
     Policy,
     Private,
     Rule,
+    SearchHistoryRules,
     SynonymGroup,
     Undo,
     UserWordLine,
@@ -92,6 +100,8 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     query_log: QueryLogRules | None = None
     submissions: SubmissionRules | None = None
     link_graph: LinkGraphRules | None = None
+    entities: EntityRules | None = None
+    search_history: SearchHistoryRules | None = None
 
 
 def read_policy(text: str, name: str) -> Policy:

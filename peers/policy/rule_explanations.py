@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from mesh.errors import ConfigError
-from mesh.urls import canonical, host_of
+from mesh.urls import FTP, canonical_with_ftp, host_of
 from peers.policy.patterns import UrlSet
 from peers.policy.rules import Policy, Rule
+
+_NO_FTP = "no rule has a pattern that begins with ftp:// and matches it: it is not visited"
 
 
 def explained(policy: Policy, text: str, address: str, now: float) -> Iterator[str]:
@@ -21,14 +23,15 @@ def explained(policy: Policy, text: str, address: str, now: float) -> Iterator[s
     Raises:
       ConfigError: this is no URL, or no address.
     """
-    url = canonical(text)
+    url = canonical_with_ftp(text)
     if url is None:
         raise ConfigError(f"{text!r} is no URL of a web page; give one with http:// or https://")
     if address:
         _check(address)
     numbers = {id(rule): number for number, rule in enumerate(policy.rules, 1)}
     for rule in policy.at(now).rules_for(url, address):
-        yield f"{url}: {_decision(rule, numbers, address)}"
+        decision = _NO_FTP if rule is None and url.startswith(FTP) else _decision(rule, numbers, address)
+        yield f"{url}: {decision}"
 
 
 def _decision(rule: Rule | None, numbers: dict[int, int], address: str) -> str:

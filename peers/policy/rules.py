@@ -24,6 +24,9 @@ decides it (`crawler.address_rules`), for each address of a host by itself, befo
 then a URL is queued when any of the rules that may turn out to match wants it. Such rules crawl, skip and
 pause; what is taken down is taken down wherever it is.
 
+Directories of FTP servers are crawled where a rule to crawl says so by a pattern that begins with `ftp://`;
+other rules to crawl do not match them, however wide they are. So a policy that names none is of the web.
+
 What a rule says of a *host* (delay, hours, pauses) is that of the first
 rule that matches the host and has no condition on URLs, since a host has one clock. One with a condition on
 addresses counts from when it is known where the host is.
@@ -47,9 +50,10 @@ import msgspec
 from msgspec import Meta
 
 from mesh.slot_limits import SLOTS_MAX
-from mesh.urls import host_of
+from mesh.urls import FTP, host_of
 from mesh.wire_fields import Name as PeerName
 from peers.policy.crawl_order import CrawlOrder
+from peers.policy.entity_rules import EntityRules
 from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.log_rules import QueryLogRules
 from peers.policy.patterns import UrlSet, host_in
@@ -282,6 +286,18 @@ SynonymGroup: TypeAlias = Annotated[
 UserWordLine: TypeAlias = Annotated[str, Meta(min_length=2, max_length=64)]
 
 
+class SearchHistoryRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Versions of pages that have been replaced are indexed, too, so that searches can ask for a day."""
+
+    # After a version was replaced, it is found for so long. It has to be kept as long: see `version_days` and
+    # `versions_max` of each peer. An index grows by as much as all these versions take beside the pages.
+    days: Annotated[int, Meta(ge=1, le=36_500)]
+
+    @property
+    def keep_s(self) -> float:
+        return self.days * DAY_S
+
+
 class Policy(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, dict=True
 ):
@@ -311,6 +327,8 @@ class Policy(
     query_log: QueryLogRules | None = None  # None: searches are not logged
     submissions: SubmissionRules | None = None  # None: nobody can submit a site
     link_graph: LinkGraphRules | None = None  # None: which pages link to which is not kept
+    entities: EntityRules | None = None  # None: nobody can register an entity
+    search_history: SearchHistoryRules | None = None  # None: pages are searched as they are, not as they were
 
     def __post_init__(self) -> None:
         if any(rule.until is not None for rule in self.take_downs):
@@ -403,7 +421,8 @@ class Policy(
 
     def _about(self, url: str) -> Iterator[Rule]:
         """Yield the rules that match a canonical URL, in their order."""
-        for entry in self._of_host(host_of(url)):
+        rules = self._of_ftp_host if url.startswith(FTP) else self._of_host
+        for entry in rules(host_of(url)):
             if entry.urls is None or url in entry.urls:
                 yield entry.rule
 
@@ -429,9 +448,11 @@ class Policy(
           depth: clicks from a seed.
           is_abroad: it was found on a page of another registrable domain.
         """
-        if self._has_room_for_all and not (is_abroad and self.is_of_domains):
+        is_ftp = url.startswith(FTP)
+        if self._has_room_for_all and not (is_ftp or (is_abroad and self.is_of_domains)):
             return True
-        for entry in self._of_host(host_of(url)):  # as `rules_for`, which every link would pay for
+        rules = self._of_ftp_host if is_ftp else self._of_host
+        for entry in rules(host_of(url)):  # as `rules_for`, which every link would pay for
             rule = entry.rule
             if entry.urls is not None and url not in entry.urls:
                 continue
@@ -473,6 +494,11 @@ class Policy(
         return any(rule.within_domain for rule in self.rules)
 
     @cached_property
+    def crawls_ftp(self) -> bool:
+        """Are directories of any FTP server visited?"""
+        return any(rule.action is Action.CRAWL and _ftp_patterns(rule) for rule in self.rules)
+
+    @cached_property
     def take_downs(self) -> tuple[Rule, ...]:
         """The rules up to the last that takes something down: which pages are shown depends on no others."""
         last = max((n for n, rule in enumerate(self.rules, 1) if rule.action is Action.TAKE_DOWN), default=0)
@@ -495,6 +521,11 @@ class Policy(
     def _of_host(self) -> _RulesOfHost:
         return _RulesOfHost(self.rules)
 
+    @cached_property
+    def _of_ftp_host(self) -> _RulesOfHost:
+        """The same for directories of FTP servers, by those rules that are about them."""
+        return _RulesOfHost(self.rules, are_of_ftp=True)
+
 
 class _Entry(NamedTuple):
     """A rule, as far as it is about some host."""
@@ -510,13 +541,17 @@ class _RulesOfHost:
     A pattern that names its host is of that alone, so a page that is taken down costs other hosts nothing.
     """
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rule], *, are_of_ftp: bool = False) -> None:
         self._by_host: dict[str, list[_Entry]] = {}
         self._by_domain: dict[str, list[_Entry]] = {}
         self._of_any: list[_Entry] = []
         self._known: dict[str, tuple[_Entry, ...]] = {}
         for place, rule in enumerate(rules):
-            self._add(place, rule)
+            is_to_name = are_of_ftp and rule.action is Action.CRAWL
+            patterns = _ftp_patterns(rule) if is_to_name else rule.urls
+            if is_to_name and not patterns:
+                continue
+            self._add(place, rule, patterns)
             if rule.is_for_all:
                 break
 
@@ -529,18 +564,19 @@ class _RulesOfHost:
             found = self._known[host] = tuple(self._find(host))
         return found
 
-    def _add(self, place: int, rule: Rule) -> None:
+    def _add(self, place: int, rule: Rule, urls: tuple[str, ...]) -> None:
+        """Take up a rule, of its patterns these."""
         hosts, domains = frozenset(rule.hosts), frozenset(rule.domains)
         is_of_any = not (hosts or domains)
         patterns: dict[str | None, list[str]] = {}
-        for pattern in rule.urls:
+        for pattern in urls:
             patterns.setdefault(host_in(pattern), []).append(pattern)
         of_any = patterns.pop(None, None)
         for host, of_host in patterns.items():
             assert host is not None
             if is_of_any or host in hosts or not domains.isdisjoint(_names_above(host)):
                 self._by_host.setdefault(host, []).append(_Entry(place, rule, UrlSet(of_host)))
-        if of_any is None and rule.urls:
+        if of_any is None and urls:
             return
         entry = _Entry(place, rule, None if of_any is None else UrlSet(of_any))
         for host in hosts:
@@ -580,6 +616,11 @@ def policy_in(body: bytes) -> Policy:
       msgspec.ValidationError, msgspec.DecodeError: it is no policy that this version understands.
     """
     return _decoder.decode(body)
+
+
+def _ftp_patterns(rule: Rule) -> tuple[str, ...]:
+    """Return the patterns that are about directories of FTP servers and nothing else."""
+    return tuple(pattern for pattern in rule.urls if pattern.startswith(FTP))
 
 
 def _names_above(host: str) -> Iterator[str]:

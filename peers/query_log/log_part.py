@@ -12,8 +12,24 @@ from itertools import groupby
 from typing import NamedTuple
 
 from peers.handover.item_store import Item, ItemStore, key_of
-from peers.query_log.log_row import CLIENTS_TOLD_MIN, GROUP_BYTES, LogRow, name_in, preferences_of, row_in
-from peers.query_log.wire_messages import GROUPS_MAX, ComparedDay, QueryOfDay, RareQueries
+from peers.query_log.log_row import (
+    CLIENTS_TOLD_MIN,
+    GROUP_BYTES,
+    LogRow,
+    name_in,
+    preferences_of,
+    result_digest,
+    results_in,
+    row_in,
+)
+from peers.query_log.wire_messages import (
+    GROUPS_MAX,
+    LISTS_TOLD_MAX,
+    ComparedDay,
+    ListShown,
+    QueryOfDay,
+    RareQueries,
+)
 
 
 class LogPart(NamedTuple):
@@ -93,4 +109,20 @@ def _query_of(day: int, group: Sequence[Item]) -> QueryOfDay:
         clicks.update(row.clicks)
     pages = tuple((page, clients[page], shown[page]) for page in sorted(clients)[:GROUPS_MAX])
     clicked = tuple((rank, url, count) for (rank, url), count in sorted(clicks.items()))
-    return QueryOfDay(day, rows[0].query, len(rows), pages, clicked)
+    return QueryOfDay(day, rows[0].query, len(rows), pages, clicked, _lists_of(rows))
+
+
+def _lists_of(rows: Sequence[LogRow]) -> tuple[ListShown, ...]:
+    """Count the clients that were shown one list alone, and their clicks on it, by list."""
+    clients = Counter(row.lists[0] for row in rows if len(row.lists) == 1)
+    common = [(-count, listed) for listed, count in clients.items() if count >= CLIENTS_TOLD_MIN]
+    if not common:
+        return ()
+    clicks = {listed: [0] * len(results_in(listed)) for _, listed in sorted(common)[:LISTS_TOLD_MAX]}
+    for row in rows:
+        counts = clicks.get(row.lists[0]) if len(row.lists) == 1 else None
+        if counts is not None:
+            clicked = {result_digest(url) for _, url in row.clicks}
+            for place, result in enumerate(results_in(row.lists[0])):
+                counts[place] += result in clicked
+    return tuple(ListShown(listed, clients[listed], tuple(counts)) for listed, counts in clicks.items())

@@ -4,11 +4,17 @@ Its name is query, day and client. So a client counts once a day and query, what
 join by unions. The client is a digest whose key its gateway forgets at the end of the day, and the query is
 in it: by rows nobody sees which queries are of one client.
 
-    digest of the query(16) day(2) client(8) -> query, pages, clicks
+    digest of the query(16) day(2) client(8) -> query, pages, clicks, credits, lists
+
+Where clicks are logged, a row has the first page of results that the client was shown, each result as a
+digest: how often one is clicked on says something beside how often it was looked at only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from hashlib import blake2b
+from itertools import islice
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -21,11 +27,16 @@ URL_CHARS_MAX: Final = 500  # of a page clicked on; a longer one is not logged
 PAGES_MAX: Final = 100  # of one client: the first ones
 CLIENTS_TOLD_MIN: Final = 5  # that must have asked a query before anybody is told it
 CLICKS_MAX: Final = 10  # of one client: the highest ranks
+WEIGHT_WHOLE: Final = 1_000  # of what readers open, see `click_weights`: the weight of 1
+WEIGHTS_MAX: Final = 50  # pages of a query that have one, those of the greatest
 RANK_MAX: Final = 1_000_000
 CLIENT_BYTES: Final = 8
 GROUP_BYTES: Final = DIGEST_BYTES + 2  # of a name: query and day
 NAME_BYTES: Final = GROUP_BYTES + CLIENT_BYTES
 ROW_BYTES_MAX: Final = 32 << 10
+RESULT_BYTES: Final = 4  # of a digest of a URL: of 100 of a query two are alike with a chance of 1 in 10^6
+LISTED_MAX: Final = 10  # results of a list: those of the first page
+LISTS_MAX: Final = 3  # of one client; one with several is not counted
 DAY_MAX: Final = (1 << 16) - 1
 
 Rank: TypeAlias = Annotated[int, Meta(ge=1, le=RANK_MAX)]  # of a result, or the number of a page of them
@@ -45,6 +56,11 @@ class LogRow(msgspec.Struct, frozen=True, array_like=True):
     # Clicks that count for a ranking: the comparison, the rank, and the team that has picked that result.
     credits: Annotated[
         tuple[tuple[Comparison, Rank, Annotated[int, Meta(ge=0, le=1)]], ...], Meta(max_length=CLICKS_MAX)
+    ] = ()
+    # Its first pages of results: the digests of their URLs in order.
+    lists: Annotated[
+        tuple[Annotated[bytes, Meta(min_length=RESULT_BYTES, max_length=RESULT_BYTES * LISTED_MAX)], ...],
+        Meta(max_length=LISTS_MAX),
     ] = ()
 
 
@@ -76,7 +92,26 @@ def is_loggable(text: str) -> bool:
 
 
 def row_bytes(row: LogRow) -> bytes:
-    return _encode(row if row.credits else (row.query, row.pages, row.clicks))  # as before there were any
+    """Write a row; what it has nothing of at its end is not told, as before there were such fields."""
+    if row.lists:
+        return _encode(row)
+    told = (row.query, row.pages, row.clicks)
+    return _encode((*told, row.credits) if row.credits else told)
+
+
+def result_digest(url: str) -> bytes:
+    """Return the digest of a URL in a list of results: BLAKE2b."""
+    return blake2b(url.encode("utf-8", "replace"), digest_size=RESULT_BYTES, person=b"result").digest()
+
+
+def list_of(urls: Iterable[str]) -> bytes:
+    """Return the list of the first results that a client was shown, for `LogRow.lists`."""
+    return b"".join(map(result_digest, islice(urls, LISTED_MAX)))
+
+
+def results_in(listed: bytes) -> list[bytes]:
+    """Return the digests of a list."""
+    return [listed[at : at + RESULT_BYTES] for at in range(0, len(listed), RESULT_BYTES)]
 
 
 def row_in(value: bytes) -> LogRow:
@@ -107,11 +142,13 @@ def joined(a: LogRow, b: LogRow) -> LogRow:
         pages[page] = max(shown, pages.get(page, 0))
     clicks = sorted({*a.clicks, *b.clicks})
     credited = sorted({*a.credits, *b.credits}) if a.credits or b.credits else ()
+    lists = sorted({*a.lists, *b.lists}) if a.lists or b.lists else ()
     return LogRow(
         min(a.query, b.query),
         tuple(sorted(pages.items())[:PAGES_MAX]),
         tuple(clicks[:CLICKS_MAX]),
         tuple(credited[:CLICKS_MAX]),
+        tuple(lists[:LISTS_MAX]),
     )
 
 
@@ -131,7 +168,8 @@ def is_row(name: bytes, value: bytes) -> bool:
         row = row_in(value)
         is_whole = row_bytes(joined(row, row)) == value
         is_printable = is_loggable(row.query) and all(url.isprintable() for _, url in row.clicks)
-        return is_whole and is_printable and query_digest(row.query) == name[:DIGEST_BYTES]
+        is_listed = all(len(each) % RESULT_BYTES == 0 for each in row.lists)
+        return is_whole and is_printable and is_listed and query_digest(row.query) == name[:DIGEST_BYTES]
     except ValueError:
         return False
 

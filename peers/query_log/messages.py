@@ -12,6 +12,7 @@ class ResultsShown(Message, frozen=True):
     client: bytes  # a digest of who it is, for this day and query alone
     page: int  # of the results, from 1
     n_shown: int  # results on it
+    listed: bytes = b""  # `log_row.list_of` those of the first page, where clicks are logged
 
 
 class ResultClicked(Message, frozen=True):

@@ -9,6 +9,7 @@ come back, and without a log in the policy there is nothing.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from math import inf
 from operator import attrgetter
 from typing import ClassVar, Final
@@ -23,10 +24,22 @@ from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreDeclarat
 from peers.policy.log_rules import query_digest
 from peers.policy.rules import DAY_S, Policy
 from peers.query_log.log_part import log_part
-from peers.query_log.log_row import LogRow, RowName, is_loggable, is_row, join, name_in, number_in, row_bytes
+from peers.query_log.log_row import (
+    LogRow,
+    RowName,
+    is_loggable,
+    is_row,
+    join,
+    name_in,
+    number_in,
+    row_bytes,
+    row_in,
+)
 from peers.query_log.messages import ResultClicked, ResultsShown
 from peers.query_log.wire_messages import (
     ROWS_MAX,
+    ClicksTold,
+    ClicksWanted,
     LogTold,
     LogWanted,
     SearchesNoted,
@@ -36,6 +49,10 @@ from peers.query_log.wire_messages import (
 
 # Of one member on a day, 12 a second: some 100 MB. Further ones are not kept.
 ROWS_OF_MEMBER_MAX: Final = 1_000_000
+# Of a query on a day, those that its weights are made of: of the clients with the least digests.
+# More would say little more, and are read within a search.
+ROWS_OF_DAY_MAX: Final = 100
+WEIGHED_MAX: Final = 2_000  # queries remembered: a few MB
 
 
 _ROWS: Final = ReportKind(ToldRow, attrgetter("number"), SearchesTold, items_max=ROWS_MAX)
@@ -61,12 +78,16 @@ class OwnQueryLog(OptionalStoreActor):
         SearchesTold,
         SearchesNoted,
         LogWanted,
+        ClicksWanted,
     }
 
     rows_section: ClassVar = b"q"
 
     def __init__(self, me: str, table: Table, life: int = 1) -> None:
         super().__init__(me, table, life)
+        # Of queries that were searched today: the weights of their pages, and what they were made for.
+        self._weighed: dict[bytes, tuple[tuple[str, int], ...]] = {}
+        self._weighed_for: tuple[int, Policy, object] | None = None
         self._of_members: Counter[str] = Counter()  # rows of today
         self._n_taken = self._n_refused = self._n_dropped = 0
 
@@ -82,8 +103,8 @@ class OwnQueryLog(OptionalStoreActor):
 
     def _handle(self, source: Address, message: Message) -> list[Send]:
         match message:
-            case ResultsShown(query, client, page, n_shown):
-                self._log(client, LogRow(query, ((page, n_shown),)))
+            case ResultsShown(query, client, page, n_shown, listed):
+                self._log(client, LogRow(query, ((page, n_shown),), (), (), (listed,) if listed else ()))
             case ResultClicked(query, client, rank, url, comparison, team):
                 credited = ((comparison, rank, team),) if comparison else ()
                 self._log(client, LogRow(query, (), ((rank, url),), credited))
@@ -99,6 +120,8 @@ class OwnQueryLog(OptionalStoreActor):
             case LogWanted(request, after):
                 part = log_part(self._store, after, self._is_told)
                 return [Send(source, LogTold(request, *part))]
+            case ClicksWanted(request, digest):
+                return [Send(source, ClicksTold(request, self._weights_of(digest)))]
             case _:
                 return super()._handle(source, message)
         return []
@@ -178,6 +201,37 @@ class OwnQueryLog(OptionalStoreActor):
         return (
             ownership is not None and ownership.answerer_of(item.slot) == self._me and self._keeps(item.name)
         )
+
+    def _weights_of(self, digest: bytes) -> tuple[tuple[str, int], ...]:
+        """Return the weights of a query's pages; none where others answer for its slot."""
+        rules, ownership = self._policy.query_log, self._ownership
+        if rules is None or not rules.click_weight or ownership is None or self.is_dormant:
+            return ()
+        slot = number_in(digest) % ownership.table.slot_count
+        if ownership.answerer_of(slot) != self._me:
+            return ()
+        now_in_force = (self._today, self._policy, ownership.serving_epoch)
+        if self._weighed_for != now_in_force:
+            self._weighed, self._weighed_for = {}, now_in_force
+        weights = self._weighed.get(digest)
+        if weights is None:
+            weights = self._weighed[digest] = self._read_weights(slot, digest, rules.examined)
+            if len(self._weighed) > WEIGHED_MAX:
+                del self._weighed[next(iter(self._weighed))]
+        return weights
+
+    def _read_weights(
+        self, slot: int, digest: bytes, examined: Sequence[float]
+    ) -> tuple[tuple[str, int], ...]:
+        # Loaded where clicks have a weight.
+        from peers.query_log.click_weights import DAYS_COUNTED, click_weights
+
+        by_day = {}
+        for day in range(max(0, self._today - DAYS_COUNTED), self._today):
+            prefix = RowName(digest, day, b"").encoded
+            items = self._store.items_below(slot, prefix, ROWS_OF_DAY_MAX)
+            by_day[day] = [row_in(item.value) for item in items if self._keeps(item.name)]
+        return tuple(click_weights(by_day, self._today, examined))
 
     # --- Rows that are not kept any more
 

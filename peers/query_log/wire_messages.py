@@ -9,11 +9,16 @@ from msgspec import Meta
 
 from mesh.actors.actor import Message
 from mesh.wire_fields import Count
+from peers.policy.log_rules import DIGEST_BYTES
 from peers.query_log.log_row import (
     DAY_MAX,
+    LISTED_MAX,
     NAME_BYTES,
     QUERY_CHARS_MAX,
+    RESULT_BYTES,
     ROW_BYTES_MAX,
+    WEIGHT_WHOLE,
+    WEIGHTS_MAX,
     Comparison,
     Rank,
     Url,
@@ -23,6 +28,7 @@ from peers.query_log.log_row import (
 ROWS_MAX: Final = 200  # in one batch: some 20 kB, 1.3 MB of the largest
 PLACE_BYTES_MAX: Final = 2 + NAME_BYTES
 GROUPS_MAX: Final = 1_000  # in one answer
+LISTS_TOLD_MAX: Final = 16  # of a query and day, those most clients were shown: as many as two rankings draft
 
 Day: TypeAlias = Annotated[int, Meta(ge=0, le=DAY_MAX)]  # since the epoch, UTC
 
@@ -62,6 +68,14 @@ class LogWanted(Message, frozen=True, array_like=True, tag=129):
     after: Annotated[bytes, Meta(max_length=PLACE_BYTES_MAX)] = b""  # `next` of the answer before
 
 
+class ListShown(msgspec.Struct, frozen=True, array_like=True):
+    """A first page of results that at least five clients were shown on a day, and no other one."""
+
+    results: Annotated[bytes, Meta(min_length=RESULT_BYTES, max_length=RESULT_BYTES * LISTED_MAX)]
+    clients: Count
+    clicks: Annotated[tuple[Count, ...], Meta(max_length=LISTED_MAX)]  # clients that clicked, by place
+
+
 class QueryOfDay(msgspec.Struct, frozen=True, array_like=True):
     """A query that several have asked on one day, or of very many a part of them."""
 
@@ -72,6 +86,7 @@ class QueryOfDay(msgspec.Struct, frozen=True, array_like=True):
     pages: Annotated[tuple[tuple[Rank, Count, Count], ...], Meta(max_length=GROUPS_MAX)]
     # Rank, URL, clients that have clicked on it.
     clicks: Annotated[tuple[tuple[Rank, Url, Count], ...], Meta(max_length=10 * GROUPS_MAX)]
+    lists: Annotated[tuple[ListShown, ...], Meta(max_length=LISTS_TOLD_MAX)] = ()
 
 
 class RareQueries(msgspec.Struct, frozen=True, array_like=True):
@@ -89,6 +104,23 @@ class ComparedDay(msgspec.Struct, frozen=True, array_like=True):
     first: Count  # clicked on more results that the ranking in force has picked
     second: Count  # of the other one
     ties: Count
+
+
+class ClicksWanted(Message, frozen=True, array_like=True, tag=144):
+    """A gateway to the log of whoever answers for the slot of a query: which pages do its readers open?"""
+
+    request: Count
+    digest: Annotated[bytes, Meta(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]  # `query_digest`
+
+
+class ClicksTold(Message, frozen=True, array_like=True, tag=145):
+    """Answer to `ClicksWanted`: pages that several clients have opened on one day, and no count of them."""
+
+    request: Count
+    # URL and weight in thousandths, see `click_weights`; none while the policy gives clicks no weight.
+    weights: Annotated[
+        tuple[tuple[Url, Annotated[int, Meta(ge=1, le=WEIGHT_WHOLE)]], ...], Meta(max_length=WEIGHTS_MAX)
+    ]
 
 
 class LogTold(Message, frozen=True, array_like=True, tag=130):

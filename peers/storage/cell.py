@@ -39,7 +39,8 @@ their way to them, and to the keeper and the store what is said of whole slots."
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import ClassVar
+from math import inf
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -52,7 +53,15 @@ from mesh.tables.table import Table
 from peers.handover.keeper import Keeper
 from peers.handover.messages import ForgetSlots, SlotsSynchronised, StopSynchronising
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
-from peers.index.messages import DocumentsAdopted, DocumentsExported, PagesIndexed, SlotsDamaged, SlotsIndexed
+from peers.index.messages import (
+    DocumentsAdopted,
+    DocumentsExported,
+    PagesIndexed,
+    PastLost,
+    PastSettled,
+    SlotsDamaged,
+    SlotsIndexed,
+)
 from peers.policy.decreed import policy_of
 from peers.storage.audit_sample import Sampling
 from peers.storage.cell_store import CellStore
@@ -93,6 +102,10 @@ from peers.storage.wire_messages import (
     ReadPage,
     ReplicatePage,
 )
+
+if TYPE_CHECKING:
+    from peers.policy.rules import SearchHistoryRules
+    from peers.storage.replaced_versions import PastMessage, ReplacedVersions
 
 
 class CellStatistics(HolderStatistics, frozen=True):
@@ -175,6 +188,7 @@ class Cell(StoreActor):
         )
         self._reindexing = Reindexing(peer, teams, ledger, self._indexing, self._news, settings)
         self._dead_segments = DeadSegments(peer, ledger)
+        self._past: ReplacedVersions | None = None  # where the policy has wanted it in this life
         self._indexed: bytes | None = None  # slots, at the start; until they are compared with the table
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -192,6 +206,8 @@ class Cell(StoreActor):
         if self._keeper.wake_at() <= now:
             sends += self._hold(self._keeper.wake(now), now)
             sends += self._delete_forgotten()
+        if self._past is not None and self._past.wake_at() <= now:
+            self._past.wake(now)
         if self._reindexing.wake_at() <= now:
             self._reindexing.wake(now)
         if self._take_downs.wake_at() <= now:
@@ -220,6 +236,7 @@ class Cell(StoreActor):
             self._scrubber.wake_at(),
             self._compaction.wake_at(),
             self._news.wake_at(),
+            self._past.wake_at() if self._past else inf,
         )
 
     def before_commit(self, now: float) -> list[Send]:
@@ -289,13 +306,17 @@ class Cell(StoreActor):
             case CheckPages(request, urls):
                 return readings.check_for(source, request, urls)
             case RecordsRead():
-                return readings.note_read(message, now)
+                return self._take_for_past(message) + readings.note_read(message, now)
             case RecordsParsed():
-                return readings.note_parsed(message, now)
+                return self._take_for_past(message) + readings.note_parsed(message, now)
+            case PastSettled() | PastLost():
+                return self._take_for_past(message)
             case PagesIndexed():
                 self._indexing.note_indexed(message)
                 return readings.recover(now) + self._news.let_go(now)
             case LinkTextsChanged(url, slot):
+                if self._past is not None:
+                    self._past.note_texts(identity_of(slot, url))
                 return self._indexing.give_texts(identity_of(slot, url))
             case OwnershipChanged(ownership):
                 return self._change_ownership(ownership, now)
@@ -316,6 +337,8 @@ class Cell(StoreActor):
         """Add the messages that follow from the state of the table."""
         ledger = self._ledger
         sends += self._keeper.end_turn(now)
+        if self._past is not None:
+            sends += self._past.end_turn(now)
         if ledger.segments.has_dead:
             in_use = self._intake.segments() | self._readings.segments() | self._compaction.segments()
             sends += self._dead_segments.remove(in_use)
@@ -334,8 +357,24 @@ class Cell(StoreActor):
     def _change_policy(self, message: DecreesInForce, now: float) -> list[Send]:
         policy = policy_of(message)
         if policy is not None:
-            self._take_downs.change_policy(policy, now)
+            has_changed = self._take_downs.change_policy(policy, now)
+            self._change_past(policy.search_history, has_changed, now)
         return []
+
+    def _take_for_past(self, message: PastMessage) -> list[Send]:
+        return self._past.take(message) if self._past is not None else []
+
+    def _change_past(self, rules: SearchHistoryRules | None, has_changed: bool, now: float) -> None:
+        """Have replaced versions found as the policy says, and none of a page that it takes down."""
+        if rules is not None and self._past is None:
+            from peers.storage.replaced_versions import ReplacedVersions
+
+            texts = self._indexing.link_texts
+            self._past = ReplacedVersions(self._archive.peer, self._ledger, texts, self._take_downs)
+        if self._past is not None:
+            self._past.change_policy(rules.keep_s if rules else 0.0, now)
+            if has_changed:
+                self._past.begin_anew()
 
     def _delete_forgotten(self) -> list[Send]:
         """Have the documents of slots deleted of which no row is left here: nothing more of them follows."""

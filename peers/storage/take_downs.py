@@ -50,16 +50,19 @@ class TakeDowns:
         if not self._is_told:
             self.change_policy(EVERYTHING, now)
 
-    def change_policy(self, policy: Policy, now: float) -> None:
+    def change_policy(self, policy: Policy, now: float) -> bool:
+        """Go by another policy; tell whether it takes down other pages than the one before."""
         self._is_told = True
         before, self._policy = self._policy, policy
         is_looking = self._wake_at < inf
-        if before.take_downs == policy.take_downs and (self._is_done or is_looking):
-            return
+        is_same = before.take_downs == policy.take_downs
+        if is_same and (self._is_done or is_looking):
+            return False
         self._is_done = False
         self._ledger.note_followed(_TO_DO + self._body())
         self._seen_to = b""
         self._wake_at = now
+        return not is_same
 
     def wake_at(self) -> float:
         return self._wake_at

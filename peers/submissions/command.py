@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from mesh.client.admin_token import signer_in
 from mesh.client.gateway_client import GatewayClient
+from mesh.errors import ConfigError
+from mesh.keys.decree import Signer
 from peers.options import (
     DATA,
     GATEWAY,
@@ -24,7 +31,8 @@ from peers.options import (
     printable,
 )
 from peers.policy.submission_rules import SITE_PAGES_MAX
-from peers.submissions.submission import WHY_CHARS_MAX, SubmissionState, code_in
+from peers.submissions.submission import SubmissionState, code_in
+from peers.submissions.verdict import WHY_CHARS_MAX, Verdict, sign_verdict, verdict_bytes
 
 EPILOG: Final = (
     "Examples: tianmesh submit https://www.example.org/   tianmesh submit aajx3k7c2q5d4e6f7g2h3i4j --json"
@@ -34,7 +42,8 @@ LIST_EPILOG: Final = (
 )
 ACCEPT_EPILOG: Final = (
     "Examples: tianmesh submissions accept aajx3k7c2q5d4e6f7g2h3i4j   "
-    "tianmesh submissions accept aajx3k7c2q5d4e6f7g2h3i4j --pages 2000"
+    "tianmesh submissions accept aajx3k7c2q5d4e6f7g2h3i4j --pages 2000   "
+    "tianmesh submissions accept aajx3k7c2q5d4e6f7g2h3i4j --no-limit"
 )
 REFUSE_EPILOG: Final = (
     "Example: tianmesh submissions refuse aajx3k7c2q5d4e6f7g2h3i4j --why 'only sites about the climate'"
@@ -105,16 +114,21 @@ def accept(
     pages: Annotated[
         int, typer.Option(min=0, max=SITE_PAGES_MAX, help="Pages at most, if more than the policy says.")
     ] = 0,
+    no_limit: Annotated[
+        bool, typer.Option("--no-limit", help="Its pages are not limited, as those of a site with links.")
+    ] = False,
     key: KeyOption = None,
     token: TokenOption = "",
     data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
-    """Accept a submission: the mesh looks for its proof, and visits it."""
-    with administrator_of(gateway, token, data, key) as client:
-        done = client.judge(code, is_accepted=True, pages=pages)
-    _show_verdict(done, as_json=as_json)
+    """Accept a submission: the mesh looks for its proof, and visits it.
+
+    The verdict is signed by an administrator's key; of several on one submission the last one counts.
+    """
+    judgement = partial(sign_verdict, is_accepted=True, pages=pages, is_unlimited=no_limit)
+    _judge(code, judgement, gateway, token, data, key, as_json=as_json)
 
 
 @app.command("refuse", epilog=REFUSE_EPILOG)
@@ -127,12 +141,40 @@ def refuse(
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
-    """Refuse a submission for good; pages of the site that were visited stay."""
+    """Refuse a submission; pages of the site that were visited stay, and no further ones are.
+
+    The verdict is signed by an administrator's key; of several on one submission the last one counts.
+    """
     if len(why) > WHY_CHARS_MAX:
         raise typer.BadParameter(f"give a reason of up to {WHY_CHARS_MAX} characters")
-    with administrator_of(gateway, token, data, key) as client:
-        done = client.judge(code, is_accepted=False, why=why)
-    _show_verdict(done, as_json=as_json)
+    judgement = partial(sign_verdict, is_accepted=False, why=why)
+    _judge(code, judgement, gateway, token, data, key, as_json=as_json)
+
+
+def _judge(
+    text: str,
+    judgement: Callable[[Signer, bytes, float], Verdict],
+    gateway: str,
+    token: str,
+    data: Path,
+    key: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Sign a verdict on a submission and hand it in. ConfigError: there is no key for that."""
+    code = code_in(text)
+    if code is None:
+        raise ConfigError(f"{text!r} is no code of a submission: `tianmesh submissions list` shows them")
+    signer = signer_in(data, key)
+    if signer is None:
+        raise ConfigError(
+            f"a verdict is signed by an administrator's key, and none is in {data}: "
+            "give --data FOLDER of the mesh, or --key FILE"
+        )
+    verdict = judgement(signer, code, time.time())
+    with administrator_of(gateway, token, data, key, signer) as client:
+        done = client.judge(verdict_bytes(verdict))
+    print_told(as_json, done, f"{done['code']} is {'accepted' if done['accepted'] else 'refused'}")
 
 
 def _show(told: dict[str, Any]) -> None:
@@ -142,7 +184,3 @@ def _show(told: dict[str, Any]) -> None:
     state = _STATES[SubmissionState(told["state"])]
     line = f"{told['code']}  {made:%Y-%m-%d}  {told['url']}  {state}{pages}{why}"
     Console(highlight=False, soft_wrap=True).print(escape(printable(line)))  # a member that lies may tell it
-
-
-def _show_verdict(done: dict[str, Any], *, as_json: bool) -> None:
-    print_told(as_json, done, f"{done['code']} is {'accepted' if done['accepted'] else 'refused'}")

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from peers.policy.submission_rules import DOMAIN_DAY_MAX
-from peers.submissions.submission import Code
+from peers.submissions.verdict import Code
 
 DIGEST_BYTES: Final = 16
 NAME_BYTES: Final = 1 + DIGEST_BYTES + 2

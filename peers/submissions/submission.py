@@ -24,21 +24,16 @@ from msgspec import Meta
 
 from mesh.urls import URL_CHARS_MAX, host_of, is_canonical
 from peers.policy.submission_rules import SITE_PAGES_MAX
+from peers.submissions.verdict import AHEAD_S, CODE_BYTES, TIME_S_MAX, Verdict, Why
 
-CODE_BYTES: Final = 15  # 2 of the slot, 104 bits drawn
 SLOT_BYTES: Final = 2
-WHY_CHARS_MAX: Final = 300
 MARK_BYTES: Final = 16  # `mesh.urls.fingerprint`
 KEPT_S: Final = 90 * 86_400.0  # a submission, from its beginning on; then it is forgotten
 PROOF_S: Final = 14 * 86_400.0  # within which a site has to show its proof
 TRIES_MAX: Final = 1_000
 _NAME: Final = b"s"
 NAME_BYTES: Final = 1 + CODE_BYTES
-AHEAD_S: Final = 86_400.0  # by which clocks of members differ at most
-TIME_S_MAX: Final = 1 << 37  # in the year 6325; calendars end in 9999
 
-Code: TypeAlias = Annotated[bytes, Meta(min_length=CODE_BYTES, max_length=CODE_BYTES)]
-Why: TypeAlias = Annotated[str, Meta(max_length=WHY_CHARS_MAX)]
 Mark: TypeAlias = Annotated[bytes, Meta(min_length=MARK_BYTES, max_length=MARK_BYTES)]
 
 
@@ -61,8 +56,7 @@ class Submission(msgspec.Struct, frozen=True, array_like=True):
     is_moderated: bool  # an administrator is to judge it first
     needs_proof: bool  # nothing of it is visited before
     pages_max: Annotated[int, Meta(ge=1, le=SITE_PAGES_MAX)]
-    verdict: Annotated[int, Meta(ge=0, le=2)] = 0  # of administrators: 1 accepted, 2 refused
-    verdict_why: Why = ""
+    verdict: Verdict | None = None  # of an administrator; `VerdictJudge` tells whether it counts
     is_begun: bool = False  # who crawls the site has looked whether it is known
     is_proven: bool = False
     is_known: bool = False  # the mesh crawled the site before: its pages are not limited
@@ -77,21 +71,38 @@ class Submission(msgspec.Struct, frozen=True, array_like=True):
     @property
     def is_open(self) -> bool:
         """Is anything of it still to come?"""
-        return self.verdict < 2 and not self.end
+        return not self.is_refused and not self.end
+
+    @property
+    def is_refused(self) -> bool:
+        """Has an administrator refused it?"""
+        return self.verdict is not None and not self.verdict.is_accepted
 
     @property
     def is_judged(self) -> bool:
         """Has it passed the administrators, where it has to?"""
-        return self.verdict == 1 or (not self.is_moderated and self.verdict < 2)
+        return not self.is_moderated if self.verdict is None else self.verdict.is_accepted
 
     @property
     def is_limited(self) -> bool:
         """Are its pages limited to those that are admitted?"""
-        return self.is_proven and not self.is_known
+        return self.is_proven and not self.is_known and not self.is_unlimited
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Has an administrator lifted the limit of its pages?"""
+        return self.verdict is not None and self.verdict.is_accepted and self.verdict.is_unlimited
+
+    @property
+    def pages_limit(self) -> int:
+        """How many pages are visited at most, if they are limited: as its maker or an administrator said."""
+        if self.verdict is None or not self.verdict.is_accepted:
+            return self.pages_max
+        return max(self.pages_max, self.verdict.pages)
 
     @property
     def state(self) -> SubmissionState:
-        if self.verdict == 2 or self.end == 2:
+        if self.is_refused or self.end == 2:
             return SubmissionState.REFUSED
         if self.end:
             return SubmissionState.DONE
@@ -104,8 +115,8 @@ class Submission(msgspec.Struct, frozen=True, array_like=True):
     @property
     def why(self) -> str:
         """The reason why it is refused; before that, the result of the last look for its proof."""
-        if self.verdict == 2:
-            return self.verdict_why
+        if self.verdict is not None and self.is_refused:
+            return self.verdict.why
         return self.end_why or ("" if self.is_proven else self.tried_why)
 
 
@@ -161,7 +172,7 @@ def row_in(value: bytes) -> Submission:
 def joined(one: Submission, other: Submission) -> Submission:
     """Join two versions of a row."""
     first = max(one, other, key=_written_once)
-    verdict, verdict_why = max((one.verdict, one.verdict_why), (other.verdict, other.verdict_why))
+    given = [row.verdict for row in (one, other) if row.verdict is not None]
     tries, tried_why = max((one.tries, one.tried_why), (other.tries, other.tried_why))
     end, end_why = max((one.end, one.end_why), (other.end, other.end_why))
     admitted = one.admitted
@@ -173,8 +184,7 @@ def joined(one: Submission, other: Submission) -> Submission:
         first.is_moderated,
         first.needs_proof,
         max(one.pages_max, other.pages_max),
-        verdict,
-        verdict_why,
+        max(given, key=lambda verdict: verdict.rank, default=None),
         one.is_begun or other.is_begun,
         one.is_proven or other.is_proven,
         one.is_known or other.is_known,

@@ -15,6 +15,8 @@ from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership
+from mesh.keys.decree import REVOCATION, Authority
+from mesh.membership.model.messages import DecreesInForce
 from mesh.tables.table import Table
 from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchedSite, WatchSites
 from peers.handover.item_store import Item, ItemStore, key_of
@@ -35,7 +37,6 @@ from peers.submissions.submission import (
     KEPT_S,
     PROOF_S,
     TRIES_MAX,
-    WHY_CHARS_MAX,
     Submission,
     code_in_name,
     code_text,
@@ -47,9 +48,11 @@ from peers.submissions.submission import (
     row_in,
     slot_of_code,
 )
+from peers.submissions.verdict import AHEAD_S, WHY_CHARS_MAX, VerdictJudge
 from peers.submissions.wire_messages import (
     DOMAIN_FULL,
     ELSEWHERE,
+    FORGED,
     MESH_FULL,
     OFF,
     TOLD_MAX,
@@ -95,13 +98,22 @@ class Submissions(OptionalStoreActor):
     rows_section: ClassVar = b"s"
     keeps_unused_rows: ClassVar = True  # who ends submissions for a day would lose all limits of sites
 
-    def __init__(self, me: str, table: Table, life: int = 1, rows_max: int = ROWS_MAX) -> None:
+    def __init__(
+        self,
+        me: str,
+        table: Table,
+        life: int = 1,
+        rows_max: int = ROWS_MAX,
+        authority: Authority | None = None,
+    ) -> None:
         """Begin as all optional stores do.
 
         Args:
           rows_max: of submissions, smaller in tests.
+          authority: of the mesh, whose administrators judge; without it no verdict counts.
         """
         super().__init__(me, table, life)
+        self._verdicts = VerdictJudge(authority)
         self._rows_max = rows_max
         self._changes: dict[bytes, Submission] = {}  # by code, of which the controller has not heard
         self._gone: list[bytes] = []
@@ -206,22 +218,21 @@ class Submissions(OptionalStoreActor):
         return ""
 
     def _judge(self, message: JudgeSubmission) -> str:
-        """Accept or refuse a submission, as an administrator has ordered it; return why not."""
-        ownership = self._ownership
-        slot = slot_of_code(message.code)
+        """Take an administrator's verdict on a submission; return why not."""
+        ownership, verdict = self._ownership, message.verdict
+        slot = slot_of_code(verdict.code)
         if ownership is None or not self._is_on:
             return OFF
         if slot >= ownership.table.slot_count:
             return UNKNOWN
         if ownership.owner_of(slot) != ownership.me:
             return ELSEWHERE
-        row = self.row_of(message.code)
+        row = self.row_of(verdict.code)
         if row is None:
             return UNKNOWN
-        verdict, pages_max = 1 if message.is_accepted else 2, max(row.pages_max, message.pages)
-        if self._put(
-            message.code, replace(row, verdict=verdict, verdict_why=message.why, pages_max=pages_max)
-        ):
+        if not self._verdicts.counts(verdict, verdict.code, self._now):
+            return FORGED
+        if self._put(verdict.code, replace(row, verdict=verdict)):
             self._judged += 1
         return ""
 
@@ -231,18 +242,31 @@ class Submissions(OptionalStoreActor):
             return SubmissionsTold(message.request)
         if message.code:
             row = self.row_of(message.code) if len(message.code) > 2 else None
-            found = () if row is None else (_told(message.code, row),)
+            found = () if row is None else (self._told_row(message.code, row),)
             return SubmissionsTold(message.request, is_on=True, rows=found)
         rows: list[ToldSubmission] = []
         items = self._store.items_after(message.after, TOLD_MAX)
         for item in items:
             code = code_in_name(item.name)
             if code is not None and ownership.owner_of(item.slot) == ownership.me:
-                rows.append(_told(code, row_in(item.value)))
+                rows.append(self._told_row(code, row_in(item.value)))
         after = key_of(items[-1]) if len(items) == TOLD_MAX else b""
         return SubmissionsTold(message.request, is_on=True, rows=tuple(rows), next=after)
 
+    def _told_row(self, code: bytes, row: Submission) -> ToldSubmission:
+        return ToldSubmission(slot_of_code(code), code, replace(self._standing(row), admitted=()))
+
     # --- Rows
+
+    def _standing(self, row: Submission) -> Submission:
+        """Return a row as it counts now: by the keys that are in the mesh, and by its policy."""
+        rules, verdict = self._policy.submissions, row.verdict
+        if verdict is not None and self._verdicts.is_void(verdict):
+            verdict = None
+        is_moderated = row.is_moderated or (rules is not None and rules.moderation)
+        if verdict is row.verdict and is_moderated == row.is_moderated:
+            return row
+        return replace(row, verdict=verdict, is_moderated=is_moderated)
 
     def row_of(self, code: bytes) -> Submission | None:
         """Return a row as it stands here; None where it is not known."""
@@ -261,7 +285,7 @@ class Submissions(OptionalStoreActor):
         for seen in sites:
             row = self.row_of(seen.code)
             if row is not None:
-                self._put(seen.code, _with_news(row, seen))
+                self._put(seen.code, _with_news(row, seen, self._standing(row)))
 
     def _changed(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
         """Note that a row has changed here, by us or by another peer."""
@@ -271,6 +295,7 @@ class Submissions(OptionalStoreActor):
             self._count(code, row)
 
     def _count(self, code: bytes, row: Submission) -> None:
+        row = self._standing(row)
         self._known.add(code)
         (self._open.add if row.is_open else self._open.discard)(code)
 
@@ -283,8 +308,9 @@ class Submissions(OptionalStoreActor):
 
     def _news(self) -> Send:
         """Return the changes of which the controller has not heard so far."""
-        sites = tuple(_watched(code, row) for code, row in self._changes.items() if _is_watched(row))
-        gone = tuple(code for code, row in self._changes.items() if not _is_watched(row))
+        rows = {code: self._standing(row) for code, row in self._changes.items()}
+        sites = tuple(_watched(code, row) for code, row in rows.items() if _is_watched(row))
+        gone = tuple(code for code, row in rows.items() if not _is_watched(row))
         news = WatchSites(sites, (*self._gone, *gone))
         self._changes.clear()
         self._gone.clear()
@@ -298,7 +324,8 @@ class Submissions(OptionalStoreActor):
         try:
             if (code := code_in_name(name)) is not None:
                 row = row_in(value)
-                return is_of_its_time(row, self._now) and is_row(slot, code, row, ownership.slot_of)
+                is_sound = is_of_its_time(row, self._now) and is_row(slot, code, row, ownership.slot_of)
+                return is_sound and self._has_sound_verdict(code, row)
             if (day := day_in_name(name)) is not None:
                 codes_in(value)
                 is_in_place = slot_of_domain(day[0], ownership.table.slot_count) == slot
@@ -307,11 +334,29 @@ class Submissions(OptionalStoreActor):
             pass
         return False
 
+    def _has_sound_verdict(self, code: bytes, row: Submission) -> bool:
+        """Is its verdict, if it has one, one of an administrator? If the mesh has expelled him since, too:
+
+        then it does not count, but copies of a row have to agree.
+        """
+        verdict = row.verdict
+        if verdict is None:
+            return True
+        return verdict.signed_s <= self._now + AHEAD_S and self._verdicts.is_signed(verdict, code)
+
     # --- Policy and time
 
     @property
     def _today(self) -> int:
         return int(self._now // DAY_S)
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        if not isinstance(message, DecreesInForce) or message.kind != REVOCATION:
+            return super().receive(source, message, now)
+        self._now = now
+        if self._verdicts.revoke(frozenset(decree.subject for decree in message.decrees)) and self._is_on:
+            self._sweep_anew()  # sites that they had accepted wait again
+        return []
 
     def _follow(self, ownership: Ownership) -> None:
         super()._follow(ownership)
@@ -320,7 +365,7 @@ class Submissions(OptionalStoreActor):
             self._sweep_anew()  # what was another's to do may be ours now
 
     def _follow_policy(self, before: Policy, *, was_on: bool) -> None:
-        if self._is_on and not was_on:
+        if self._is_on and (not was_on or before.submissions != self._policy.submissions):
             self._sweep_anew()
         if was_on and not self._is_on:
             self._changes.clear()
@@ -346,15 +391,16 @@ class Submissions(OptionalStoreActor):
             self._dropped += 1
             return
         self._count(code, row)
-        if row.is_open and row.needs_proof and not row.is_proven and row.made_s + PROOF_S < self._now:
+        is_unproven = row.needs_proof and not row.is_proven and row.made_s + PROOF_S < self._now
+        if is_unproven and self._standing(row).is_open:
             self._put(code, replace(row, end=2, end_why=row.tried_why or "unproven"))
-        elif _is_watched(row) and code not in self._changes:
+        elif code not in self._changes:
             self._changes[code] = row
 
 
 def _is_watched(row: Submission) -> bool:
-    """Does the crawl have to know of it?"""
-    return row.is_judged and (row.is_open or row.is_limited)
+    """Does the crawl have to know of it? Of a limit also when an administrator refuses the site later."""
+    return row.is_limited or (row.is_judged and row.is_open)
 
 
 def _watched(code: bytes, row: Submission) -> WatchedSite:
@@ -362,21 +408,21 @@ def _watched(code: bytes, row: Submission) -> WatchedSite:
         code,
         code_text(code),
         row.url,
-        row.is_open,
+        row.is_open and row.is_judged,
         row.needs_proof,
         row.is_begun,
         row.is_proven,
-        row.is_known,
-        row.pages_max,
+        row.is_known or row.is_unlimited,
+        row.pages_limit if row.is_judged else len(row.admitted),
         row.tries,
         row.visited,
         frozenset(row.admitted),
     )
 
 
-def _with_news(row: Submission, seen: SiteSeen) -> Submission:
-    """Return a row with the news of its site."""
-    left = row.pages_max - len(row.admitted)
+def _with_news(row: Submission, seen: SiteSeen, standing: Submission) -> Submission:
+    """Return a row with the news of its site. Args: standing: the row as it counts."""
+    left = standing.pages_limit - len(row.admitted) if standing.is_judged else 0
     further = [mark for mark in seen.admitted if mark not in row.admitted][: max(left, 0)]
     end, end_why = max((row.end, row.end_why), (seen.end, seen.end_why[:WHY_CHARS_MAX]))
     tried = min(seen.tries, TRIES_MAX), seen.tried_why[:WHY_CHARS_MAX]
@@ -393,10 +439,6 @@ def _with_news(row: Submission, seen: SiteSeen) -> Submission:
         end_why=end_why,
         admitted=tuple(sorted({*row.admitted, *further})) if further else row.admitted,
     )
-
-
-def _told(code: bytes, row: Submission) -> ToldSubmission:
-    return ToldSubmission(slot_of_code(code), code, replace(row, admitted=()))
 
 
 def _join(one: bytes, other: bytes) -> bytes:

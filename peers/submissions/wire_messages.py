@@ -9,9 +9,9 @@ from msgspec import Meta
 
 from mesh.actors.actor import Message
 from mesh.wire_fields import Count, Slot, Url
-from peers.policy.submission_rules import SITE_PAGES_MAX
 from peers.submissions.domain_day import DIGEST_BYTES
-from peers.submissions.submission import CODE_BYTES, Code, Submission, Why
+from peers.submissions.submission import Submission
+from peers.submissions.verdict import CODE_BYTES, Code, Verdict
 
 TOLD_MAX: Final = 200  # rows in one answer, without the pages admitted
 PLACE_BYTES_MAX: Final = 3 + CODE_BYTES
@@ -34,13 +34,10 @@ class SubmitSite(Message, frozen=True, array_like=True, tag=132):
 
 
 class JudgeSubmission(Message, frozen=True, array_like=True, tag=133):
-    """From a gateway, as an administrator has ordered it: this is accepted, or refused. Repeated."""
+    """From a gateway to the crawler of a site: an administrator's verdict on it. Repeated."""
 
     request: Count
-    code: Code
-    is_accepted: bool
-    why: Why = ""
-    pages: Annotated[int, Meta(ge=0, le=SITE_PAGES_MAX)] = 0  # at most; 0 for what it is, never fewer
+    verdict: Verdict
 
 
 class SubmissionAnswered(Message, frozen=True, array_like=True, tag=134):
@@ -82,4 +79,5 @@ DOMAIN_FULL: Final = "domain_full"
 MESH_FULL: Final = "mesh_full"
 UNWANTED: Final = "unwanted"  # by the policy
 UNKNOWN: Final = "unknown"
-REFUSALS: Final = (OFF, ELSEWHERE, DOMAIN_FULL, MESH_FULL, UNWANTED, UNKNOWN)
+FORGED: Final = "forged"  # no administrator has signed this verdict
+REFUSALS: Final = (OFF, ELSEWHERE, DOMAIN_FULL, MESH_FULL, UNWANTED, UNKNOWN, FORGED)

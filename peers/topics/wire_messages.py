@@ -33,7 +33,7 @@ class ToldVisit(msgspec.Struct, frozen=True, array_like=True):
         return int.from_bytes(self.name[:8], "big")
 
 
-class VisitsTold(Message, frozen=True, array_like=True, tag=151):
+class VisitsTold(Message, frozen=True, array_like=True, tag=160):
     """Visits of a peer to the one that answers for the slots of the contents; repeated until noted."""
 
     waits_for_company: ClassVar[bool] = True
@@ -41,7 +41,7 @@ class VisitsTold(Message, frozen=True, array_like=True, tag=151):
     visits: Annotated[tuple[ToldVisit, ...], Meta(max_length=ROWS_MAX)]
 
 
-class VisitsNoted(Message, frozen=True, array_like=True, tag=152):
+class VisitsNoted(Message, frozen=True, array_like=True, tag=161):
     """Promise of the receiver: they are in its store, durably, but for those that it may not keep."""
 
     is_promise: ClassVar[bool] = True
@@ -72,7 +72,7 @@ class ContentCounts(msgspec.Struct, frozen=True, array_like=True):
     topic: Count = 0
 
 
-class CountsWanted(Message, frozen=True, array_like=True, tag=153):
+class CountsWanted(Message, frozen=True, array_like=True, tag=162):
     """A gateway to the topics of a peer: give the counts behind this place. By `CountsTold`."""
 
     request: Count
@@ -83,7 +83,7 @@ class CountsWanted(Message, frozen=True, array_like=True, tag=153):
     after: Annotated[bytes, Meta(max_length=PLACE_BYTES_MAX)] = b""  # `next` of the answer before
 
 
-class CountsTold(Message, frozen=True, array_like=True, tag=154):
+class CountsTold(Message, frozen=True, array_like=True, tag=163):
     """Answer to `CountsWanted`: the sums over the rows of a stretch."""
 
     request: Count

@@ -42,7 +42,7 @@ from simulations.faults.clock import VirtualClock
 from simulations.faults.disks import Disk, DiskArchive, DiskSegments
 from simulations.webs.web import Served, Web
 from simulations.world.members import Members, VirtualDoor
-from simulations.world.ports import Listener, VirtualFetcher, VirtualQuestions, cut
+from simulations.world.ports import Listener, VirtualBackground, VirtualFetcher, VirtualQuestions, cut
 from simulations.world.words import WordyParser
 from simulations.world.world import PortAnswer, VirtualPort, World
 
@@ -157,6 +157,7 @@ class Machine:
             further=self._further,
             secret=secret,
             tuning=self._tuning,
+            authority=self._members.authority,
         )
         controller, *others = actors
         self._controller = Overheard(controller)
@@ -170,6 +171,7 @@ class Machine:
             DiskArchive(peer, disk),
             segments,
             VirtualQuestions(reader, self.config.slot_count),
+            VirtualBackground(),
             VirtualDoor(peer, self._doors, self._is_reachable),
             _Network(self),
             _Gateway(self, self._told),

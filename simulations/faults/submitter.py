@@ -20,7 +20,7 @@ from peers.gateway.model.messages import SiteAnswered, SubmitUrl
 from peers.handover.item_store import Item
 from peers.handover.wire_messages import ItemsChanged
 from peers.policy.graph_rules import LinkGraphRules
-from peers.policy.rules import EVERYTHING, Policy
+from peers.policy.rules import EVERYTHING, Policy, SearchHistoryRules
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.domain_day import domain_digest
 from peers.submissions.submission import (
@@ -32,6 +32,7 @@ from peers.submissions.submission import (
     slot_of_code,
 )
 from peers.submissions.submissions import Submissions
+from peers.submissions.verdict import Verdict
 from peers.submissions.wire_messages import ClaimDomain, JudgeSubmission, SubmissionsTold, SubmitSite
 from simulations.faults.machine import Machine
 from simulations.world.world import World
@@ -42,7 +43,12 @@ if TYPE_CHECKING:
     from simulations.webs.submitted_web import SubmittedWeb
 
 RULES: Final = SubmissionRules(moderation=False, pages_per_site=7, per_domain=64)
-POLICY: Final = Policy(rules=EVERYTHING.rules, submissions=RULES, link_graph=LinkGraphRules())
+POLICY: Final = Policy(
+    rules=EVERYTHING.rules,
+    submissions=RULES,
+    link_graph=LinkGraphRules(),
+    search_history=SearchHistoryRules(days=30),
+)
 PAUSE_S: Final = 12.0  # mean, between two submissions
 LIE_PAUSE_S: Final = 4.0
 _TICKETS: Final = 1 << 40  # behind those of other users
@@ -168,13 +174,16 @@ class Submitter:
         code = code_of(random.randrange(slots), random.randbytes(13))
         site = random.choice(self._web.sites)
         made_s = random.randrange(1 << 37)
-        row = Submission(random.choice((url, site)), made_s, False, False, 5_000, verdict=1, is_known=True)
+        forged = Verdict(code, True, "", 5_000, True, int(self._world.now), b"k" * 32, b"", b"s" * 64)
+        row = Submission(
+            random.choice((url, site)), made_s, False, False, 5_000, verdict=forged, is_known=True
+        )
         slot = random.choice((slot_of_code(code), slot_of(host_of(site), slots)))
         item = Item(slot, name_of(code), row_bytes(row))
         return [
             SubmitSite(number, code, url),
             ClaimDomain(number, domain_digest(f"d{number}.test"), code),
-            JudgeSubmission(number, code, is_accepted=True, pages=5_000),
+            JudgeSubmission(number, forged),
             ItemsChanged(number, self._world.now, msgspec.msgpack.encode([item])),
         ]
 

@@ -17,6 +17,7 @@ from rich.text import Text
 from mesh.errors import ConfigError
 from mesh.process.collector import relax_collector
 from mesh.urls import canonical
+from peers.link_graph import rank_command
 from peers.options import JsonOption
 
 if TYPE_CHECKING:
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     callback=relax_collector,
-    help="Look at graphs of links, as `tianmesh export graph` writes them.",
+    help="Look at graphs of links, as `tianmesh export graph` writes them, and at the ranks of a mesh.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+app.command(epilog=rank_command.EPILOG)(rank_command.ranks)
 
 BOOK_REPLICATION: Final = "the book: 2.13 in 2001, some 4 in 2003"  # Li, Yan, Wang 2004, 6.3 and 2.3
 

@@ -77,3 +77,23 @@ def power_law(total: int, count: int, exponent: float) -> Ints:
     ends[-1] = spare
     sizes: Ints = np.diff(ends, prepend=0) + 1
     return sizes
+
+
+def capped_power_law(total: float, count: int, most: float, exponent: float = 0.9) -> Floats:
+    """Distribute pages likewise, no more than `most` a host: the others have those that are beyond.
+
+    Args:
+      total: between `count` and `count * most`.
+    """
+    weights = np.arange(1, count + 1, dtype=np.float64) ** -exponent
+    spare, room = total - count, most - 1.0
+    full = 0  # hosts that have as many as may be
+    while full < count:
+        each = (spare - full * room) / float(weights[full:].sum())
+        fuller = full + int(np.searchsorted(-weights[full:], -room / each)) if each > 0 else full
+        if fuller == full:
+            break
+        full = fuller
+    sizes = weights * (each if full < count else 0.0) + 1.0
+    sizes[:full] = most
+    return sizes

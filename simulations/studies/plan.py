@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from math import ceil, inf, sqrt
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,7 +23,9 @@ from msgspec.structs import replace
 from mesh.errors import ConfigError
 from peers.crawler.model.settings import CrawlSettings
 from simulations.model.costs import ANSWERS, Costs, answer_ms, drawn_costs, query_cpu_s
+from simulations.model.crawl_time import CrawlTime
 from simulations.model.fluid_share import wait_seconds
+from simulations.model.hosts import SECONDS_SIGMA, capped_power_law
 from simulations.model.pauses import turns
 from simulations.studies.crawls import SLOTS, trace_columns
 from simulations.studies.figures import lines, name_axes
@@ -45,7 +47,7 @@ PROCESSORS: Final = "processors"
 HOSTS: Final = "hosts, which want to be left alone"
 FETCHES: Final = "fetches in flight"
 BANDWIDTH: Final = "bandwidth"
-LARGEST: Final = "the largest host, at its own pace"
+LARGEST: Final = "the largest hosts, at their own pace"
 REVISITS: Final = "pages that are visited again"
 DISK: Final = "disk"
 MEMORY: Final = "memory"
@@ -62,6 +64,7 @@ DECIDED_BY: Final = {
     COPIES: ("replicas",),
 }
 HOSTS_DRAWN_MAX: Final = 200_000  # more are alike
+HELPS: Final = 0.99  # times the hours, or less, of a tenth more machines
 CALIBRATION: Final = (
     "A crawl of one peer predicted those of two and four that shared two cores within 15 %; costs of other "
     "machines, and of pages much larger or much smaller than these, are others: crawl some with one peer, "
@@ -134,21 +137,22 @@ class CrawlReport(msgspec.Struct, frozen=True):
     total: CrawlTotals
 
 
-class WebFigures(msgspec.Struct, frozen=True):
-    """The figures of a web that matter here."""
+class PlannedWeb(NamedTuple):
+    """The web to be crawled; arrays have each host, or as many as are alike."""
 
     pages: float
     page_bytes: float
     hosts: int
-    largest_pages: float
-    largest_seconds: float  # of one of its pages
+    host_pages: Floats
+    seconds: Floats  # of a page of each
+    is_known: bool  # are these the hosts that there are, or is it chance which of them are slow?
 
 
 def run(parameters: PlanParameters, seed: int) -> list[Row]:
     """A row for costs as they are usual, and those that 5 and 95 of 100 draws of all costs stay below."""
     parameters = _as_recorded(_as_measured(parameters))
     _refuse_absurd(parameters)
-    plan = CrawlPlan(parameters, *_web(parameters, seed))
+    plan = CrawlPlan(parameters, _web(parameters, seed))
     usual = plan.figures(Costs())
     drawn = [plan.figures(costs) for costs in drawn_costs(parameters.draws, seed)]
     rows = [{"costs": AS_MEASURED} | usual]
@@ -226,33 +230,21 @@ def _as_measured(parameters: PlanParameters) -> PlanParameters:
     return replace(parameters, pages_per_core=total.documents / total.cpu_seconds)
 
 
-def _web(parameters: PlanParameters, seed: int) -> tuple[WebFigures, Floats]:
-    """The web, and the seconds of a page of each host, or of as many as are alike."""
+def _web(parameters: PlanParameters, seed: int) -> PlannedWeb:
+    """The web of a trace, or of the parameters, by the law of `model.hosts`."""
     if parameters.trace:
         columns = trace_columns(parameters.trace)
         sizes = columns.host_sizes
         seconds = np.bincount(columns.page_host, columns.seconds) / sizes
-        largest = int((sizes * turns(seconds, _settings(parameters))[1]).argmax())
-        web = WebFigures(
-            columns.page_count,
-            float(columns.n_bytes.mean()),
-            len(sizes),
-            float(sizes[largest]),
-            float(seconds[largest]),
-        )
-        return web, seconds
+        n_bytes = float(columns.n_bytes.mean())
+        host_pages = np.minimum(sizes.astype(np.float64), parameters.host_pages)
+        return PlannedWeb(columns.page_count, n_bytes, len(sizes), host_pages, seconds, is_known=True)
     random = np.random.default_rng(seed)
     drawn = min(parameters.hosts, HOSTS_DRAWN_MAX)
-    seconds = parameters.seconds * np.exp(random.normal(0.0, 0.8, drawn))
-    ranks = np.arange(1, drawn + 1) ** -0.9
-    share = 1 / (
-        float(ranks.sum()) * parameters.hosts / drawn
-    )  # the largest host by the law of `model.hosts`
-    largest_pages = max(1.0, parameters.pages * share)
-    web = WebFigures(
-        parameters.pages, parameters.page_kb * 1e3, parameters.hosts, largest_pages, parameters.seconds
-    )
-    return web, seconds
+    seconds = parameters.seconds * np.exp(random.normal(0.0, SECONDS_SIGMA, drawn))
+    host_pages = capped_power_law(parameters.pages * drawn / parameters.hosts, drawn, parameters.host_pages)
+    n_bytes = parameters.page_kb * 1e3
+    return PlannedWeb(parameters.pages, n_bytes, parameters.hosts, host_pages, seconds, is_known=False)
 
 
 def _settings(parameters: PlanParameters) -> CrawlSettings:
@@ -262,10 +254,13 @@ def _settings(parameters: PlanParameters) -> CrawlSettings:
 class CrawlPlan:
     """The plan for a web, its figures as functions of costs."""
 
-    def __init__(self, parameters: PlanParameters, web: WebFigures, seconds: Floats) -> None:
-        self._wanted, self.web, self._seconds = parameters, web, seconds
-        self._period = turns(seconds, _settings(parameters))[1]
-        self._alike = web.hosts / len(seconds)
+    def __init__(self, parameters: PlanParameters, web: PlannedWeb) -> None:
+        self._wanted, self.web, self._seconds = parameters, web, web.seconds
+        self._period = turns(web.seconds, _settings(parameters))[1]
+        self._alike = web.hosts / len(web.seconds)
+        # A plan is not to follow from a large host that is slow by chance.
+        pace = self._period if web.is_known else np.full_like(self._period, np.median(self._period))
+        self._time = CrawlTime(web.host_pages, pace, self._alike)
         self._by_fetches: dict[int, float] = {}  # pages a second, by peers: the same for all costs
 
     @property
@@ -298,13 +293,7 @@ class CrawlPlan:
         return self._by_fetches[peers]
 
     def hours(self, machines: int, costs: Costs) -> tuple[float, str]:
-        """Return the hours that a crawl takes, and the bound that it waits for."""
-        steady, least = self.steady_hours(machines, costs)
-        alone = self.alone_hours()
-        return (alone, LARGEST) if alone > steady else (steady, least)
-
-    def steady_hours(self, machines: int, costs: Costs) -> tuple[float, str]:
-        """Return the same as long as all hosts have pages left.
+        """Return the hours that a crawl takes, and the bound that it waits for.
 
         In a crawl that takes longer than D, the time between two visits of a page, pages fall due again, and
         a visit again costs as much as the first. If P pages come evenly in T, (T - D)^2 P / (2 D T) visits
@@ -313,17 +302,16 @@ class CrawlPlan:
         """
         bounds = self.pages_a_second(machines, costs)
         least = min(bounds, key=bounds.__getitem__)
-        seconds, due_s = self.web.pages / bounds[least], self._wanted.revisit_days * DAY_S
-        if seconds > due_s:
+        seconds, alone_s = self._time.seconds(bounds[least])
+        steady_s, due_s = self.web.pages / bounds[least], self._wanted.revisit_days * DAY_S
+        if steady_s > due_s:
             left = 2 * bounds[least] - self._revisits_s
-            seconds = sqrt(self.web.pages * due_s / left) if left > 0 else inf
-        return seconds / 3_600, least
+            seconds = max(seconds, sqrt(self.web.pages * due_s / left) if left > 0 else inf)
+        return seconds / 3_600, LARGEST if 2 * alone_s > seconds else least
 
     def alone_hours(self) -> float:
-        """Return the hours of the largest host at its own pace."""
-        pages = min(self.web.largest_pages, self._wanted.host_pages) + 1  # robots.txt
-        period = turns(np.array([self.web.largest_seconds]), _settings(self._wanted))[1]
-        return pages * float(period[0]) / 3_600
+        """Return the hours of the host that takes longest at its own pace."""
+        return self._time.alone_s / 3_600
 
     def machines(self, costs: Costs) -> tuple[int, str]:
         """Return the fewest machines that suffice, and why fewer do not, or why more would not help.
@@ -347,7 +335,7 @@ class CrawlPlan:
             less_hours, next_for = self.hours(more, costs)
             more_again_s = self._visits_s(more, costs)
             is_late = hours > wanted.hours
-            if less_hours > hours * 0.999 and (is_late or more_again_s < again_s * 1.001):
+            if less_hours > hours * HELPS and (is_late or more_again_s < again_s * 1.001):
                 return machines, f"{waits_for}: more machines would not help"
             machines, reason = more, waits_for if is_late else REVISITS
             hours, waits_for, again_s = less_hours, next_for, more_again_s
@@ -486,13 +474,13 @@ def draw(figure: Figure, outcome: Outcome) -> None:
     axes = figure.subplots()
     assert isinstance(outcome.parameters, PlanParameters)
     parameters = _as_measured(outcome.parameters)
-    plan = CrawlPlan(parameters, *_web(parameters, outcome.seeds[0]))
+    plan = CrawlPlan(parameters, _web(parameters, outcome.seeds[0]))
     needed = int(max(row["machines"] for row in outcome.summary()))
     counts = sorted({max(1, round(needed * part)) for part in (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6)})
     drawn = drawn_costs(parameters.draws, outcome.seeds[0])
-    rows = [{"costs": AS_MEASURED, "machines": n, "hours": plan.steady_hours(n, Costs())[0]} for n in counts]
+    rows = [{"costs": AS_MEASURED, "machines": n, "hours": plan.hours(n, Costs())[0]} for n in counts]
     for n in counts:
-        hours = [plan.steady_hours(n, costs)[0] for costs in drawn]
+        hours = [plan.hours(n, costs)[0] for costs in drawn]
         rows += [
             {"costs": name, "machines": n, "hours": float(np.quantile(hours, share, method="nearest"))}
             for name, share in QUANTILES.items()

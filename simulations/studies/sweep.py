@@ -20,6 +20,7 @@ from xxhash import xxh3_64_hexdigest
 
 from mesh.errors import ConfigError
 from mesh.process.cores import core_count
+from mesh.tables.private_files import put_in_place
 from simulations.studies.catalogue import STUDIES
 from simulations.studies.study import Outcome, Parameters, Row, Study
 
@@ -146,7 +147,7 @@ def _write(path: Path, rows: list[Row]) -> None:
     """Write whole or not at all: after a stop in the middle, the run is missing."""
     part = path.with_suffix(".part")
     part.write_bytes(msgspec.json.encode(rows))
-    part.replace(path)
+    put_in_place(part, path)
 
 
 def run_on_cluster(

@@ -29,7 +29,7 @@ from peers.options import (
     reader_of,
 )
 from peers.policy import edits
-from peers.policy.log_rules import LOG_DAYS_MAX
+from peers.policy.log_rules import LOG_DAYS_MAX, logged_text
 from peers.policy.policy_issuer import PolicyIssuer
 from peers.policy.rules import Policy
 
@@ -178,6 +178,56 @@ def rankings(
     console.print(table)
     for each in found:
         console.print(f"{each.comparison}: {verdict_on(each.test)}", markup=False, soft_wrap=True)
+
+
+@app.command(
+    epilog="Examples: tianmesh log clicks   tianmesh log clicks --json   "
+    "tianmesh log clicks --queries topics.tsv --run other.txt"
+)
+def clicks(
+    queries: Annotated[
+        Path | None, typer.Option(help="Queries of a run, one a line: id, a tab, the text.")
+    ] = None,
+    run: Annotated[
+        Path | None, typer.Option(help="Another ranking of them, as `search --queries --run` writes it.")
+    ] = None,
+    gateway: GatewayOption = GATEWAY,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Estimate from clicks how far down readers look, and the worth of a ranking that nobody was shown.
+
+    Shares come from results that were in several places of lists that five clients or more were shown on a
+    day. The worth of a ranking counts the clicks that it would have had (inverse propensities, clipped).
+    """
+    from peers.judging.trec import read_run, read_topics
+    from simulations.traces.log_click_screen import show_clicks
+    from simulations.traces.log_clicks import clicks_of, shown_lists
+    from simulations.traces.own_log import read_parts
+
+    if (queries is None) != (run is None):
+        raise ConfigError("a ranking is its queries and their results: give both --queries and --run")
+    ranking_of = None
+    if queries is not None and run is not None:
+        ranked = read_run(run)
+        ranking_of = {
+            logged_text(text): [hit.document for hit in ranked[name]]
+            for name, text in read_topics(queries)
+            if name in ranked
+        }
+    with reader_of(gateway, token, data) as client:
+        lists = shown_lists(read_parts(client))
+    if not lists:
+        raise ConfigError(
+            "the log has no list of results that five clients were shown on one day: it needs `tianmesh log "
+            "keep --clicks`, and readers"
+        )
+    found = clicks_of(lists, ranking_of)
+    if as_json:
+        print_json(msgspec.to_builtins(found))
+    else:
+        show_clicks(found)
 
 
 @app.command(

@@ -47,6 +47,6 @@ def verdict_on(test: SignTest) -> str:
     if test.share is None:
         return "nobody has preferred either yet"
     if not test.is_significant:
-        return f"no difference is shown: the second may be preferred in {test.low:.0%} to {test.high:.0%}"
+        return f"no difference is shown: the second may be preferred in {test.low:.1%} to {test.high:.1%}"
     better = "the second ranking" if test.share > 0.5 else "the ranking in force"
     return f"readers prefer {better}: by chance less than 5 of 100 such comparisons come out so far from half"

@@ -44,6 +44,7 @@ from simulations.world.ports import (
     Listener,
     LoggedRequest,
     VirtualArchive,
+    VirtualBackground,
     VirtualCell,
     VirtualFetcher,
     VirtualParser,
@@ -262,6 +263,7 @@ class SimulatedCrawl:
             self.archives[peer],
             VirtualSegments(index, self._hardware[peer]),
             VirtualQuestions(index, self.table.slot_count, self._hardware[peer]),
+            VirtualBackground(),
         ]
         return actors, ports
 

@@ -22,6 +22,7 @@ from mesh.keys.decree import (
     TOPICS,
     WATCH,
     WRITE_OFF,
+    Authority,
     Decree,
     Signer,
     number_body,
@@ -103,22 +104,30 @@ class Members:
             pins_of=pins_of,
         )
 
+    @property
+    def authority(self) -> Authority:
+        return Authority(self._root.public, self.config.digest())
+
+    @property
+    def owner(self) -> Signer:
+        """The owner of the mesh, with its root key."""
+        return Signer(self._root, self.config.digest())
+
     def write_off(self, peer: str) -> Decree:
         """Decree that a member never comes back."""
-        owner = Signer(self._root, self.config.digest())
-        return owner.decree(WRITE_OFF, peer, 1, number_body(NUMBER_MAX))
+        return self.owner.decree(WRITE_OFF, peer, 1, number_body(NUMBER_MAX))
 
     def expulsion(self, peer: str) -> Decree:
         """Make the decree that expels a member."""
-        return Signer(self._root, self.config.digest()).decree(REVOCATION, peer, 1, b"")
+        return self.owner.decree(REVOCATION, peer, 1, b"")
 
     def policy(self, number: int, body: bytes) -> Decree:
         """Make the decree on the pages that the whole mesh crawls and shows."""
-        return Signer(self._root, self.config.digest()).decree(POLICY, "", number, body)
+        return self.owner.decree(POLICY, "", number, body)
 
     def watch(self, number: int, body: bytes) -> Decree:
         """Make the decree on the words that administrators are told of."""
-        return Signer(self._root, self.config.digest()).decree(WATCH, "", number, body)
+        return self.owner.decree(WATCH, "", number, body)
 
     def topics(self, number: int, body: bytes) -> Decree:
         """Make the decree on the topics that are counted."""

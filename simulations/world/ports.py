@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from xxhash import xxh3_64_digest
 
 from mesh.actors.actor import Address, Message
+from mesh.actors.port import BACKGROUND, CarriedOut, CarryOut
 from mesh.errors import LocalProtocolError
 from mesh.membership.model.messages import DecreesInForce
 from mesh.stamp import Stamp
@@ -62,6 +63,17 @@ from simulations.world.world import PortAnswer
 
 _IP: Final = "203.0.113.1"  # RFC 5737: for documentation
 _ABANDONED: Final = FailureReason.UNLICENSED
+
+
+class VirtualBackground:
+    """Port `background`: work is done while others wait, and takes no time of the virtual clock."""
+
+    name = BACKGROUND
+
+    def receive(self, source: Address, message: Message, now: float) -> list[PortAnswer]:
+        if not isinstance(message, CarryOut):
+            raise LocalProtocolError(f"{source} sent a {type(message).__name__} to the background")
+        return [PortAnswer(0.0, source, CarriedOut(message.ticket, message.work()))]
 
 
 class LoggedRequest(NamedTuple):

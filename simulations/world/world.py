@@ -594,7 +594,14 @@ class World:
 
 
 _pack_time = Struct("<d").pack
-_encode = msgspec.msgpack.Encoder().encode
+
+
+def _named(value: object) -> str:
+    """Stand for a value that cannot be encoded, as the work that a port is to carry out."""
+    return type(value).__name__
+
+
+_encode = msgspec.msgpack.Encoder(enc_hook=_named).encode
 _decode = Decoder(WIRE_TAGS.values()).decode
 
 

@@ -40,15 +40,24 @@ from peers.importing.messages import ImportDeferred
 from peers.index.answerer import Answerer
 from peers.index.index_reader import IndexReader
 from peers.index.messages import AnswerQuestion, QuestionAnswered
-from peers.index.wire_messages import CountTerms, ExcerptsRead, HitsFound, ReadExcerpts, SearchSlots
+from peers.index.wire_messages import (
+    AskPast,
+    CountTerms,
+    ExcerptsRead,
+    HitsFound,
+    Question,
+    ReadExcerpts,
+    SearchSlots,
+)
 from peers.judging.assessor_link import AssessorLink, key_of
 from peers.judging.judgement_files import JudgementFiles
 from peers.judging.pool import Pool, PooledPage, PooledQuery
 from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights
-from peers.policy.rules import EVERYTHING, Policy
+from peers.policy.rules import EVERYTHING, Policy, SearchHistoryRules
 from peers.policy.submission_rules import SubmissionRules
-from peers.submissions.submission import CODE_BYTES, code_text
+from peers.submissions.submission import code_text
+from peers.submissions.verdict import CODE_BYTES
 from tests.fuzzing.harness import Fuzzer, unharmed
 from tests.fuzzing.hostile_mesh import HostileMesh
 from tests.patience import PATIENCE_S
@@ -73,6 +82,7 @@ QUERIES: Final = [
         "crawler",
         '中文 "分词" -英文 site:example.org',
         "(crawler OR 爬虫) intitle:index lang:en after:2024-05 before:2025 type:html inurl:docs",
+        "crawler asof:2026-11-25 between:2026-11..2026-12-05",
         "a b OR c | d NOT (e “f g” 「h」) C++ T恤 1,000 .NET",
         "the of and to in a is for this that " * 14,
     )
@@ -80,6 +90,7 @@ QUERIES: Final = [
 EVERYTHING_ON: Final = Policy(
     rules=EVERYTHING.rules,
     link_graph=LinkGraphRules(),
+    search_history=SearchHistoryRules(days=36_500),
     submissions=SubmissionRules(),
     query_log=QueryLogRules(
         days=9, clicks=True, second=SecondRanking(name="titles", weights=SecondWeights(title=1.0))
@@ -328,14 +339,20 @@ def answerer(tmp_path: Path) -> Iterator[Answerer]:
 def test_no_query_crashes_a_search(fuzzer: Fuzzer, answerer: Answerer) -> None:
     """From the text to the excerpts, and each of its questions is one that other peers take."""
     slots = encode_slots(np.ones(SLOTS, np.bool_))
+    is_past = False
 
     def ask(question: CountTerms | SearchSlots | ReadExcerpts) -> object:
-        said = answerer.answer(AnswerQuestion(Address("ann", "searcher"), question, slots, 0, b"")).message
+        asked: Question | AskPast = question
+        if is_past:
+            asked = AskPast(0.0, 9.0, question)
+        said = answerer.answer(AnswerQuestion(Address("ann", "searcher"), asked, slots, 0, b"")).message
         assert isinstance(said, QuestionAnswered)
         assert said.answer is not None, "a question of ours was refused"
         return said.answer
 
     def search(data: bytes) -> None:
+        nonlocal is_past
+        is_past = fuzzer.random.random() < 0.3
         text = data.decode("utf-8", "replace")
         order = fuzzer.random.choice(list(Sort))
         query = read_query(text, order).query

@@ -63,6 +63,9 @@ weights = { title = 1.0 }
 [submissions]
 
 [link_graph]
+
+[search_history]
+days = 365
 """
 TOPICS: Final = (b"", b"membership", b"indexer", b"searcher", b"controller", b"x" * 300)
 

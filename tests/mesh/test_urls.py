@@ -14,7 +14,9 @@ from mesh.urls import (
     URL_CHARS_MAX,
     canonical,
     canonical_links,
+    canonical_with_ftp,
     fingerprint,
+    has_host,
     host_of,
     hostname_of,
     is_canonical,
@@ -122,7 +124,51 @@ HOSTS = [
 )
 def test_what_looks_canonical_is(host: str, rest: str) -> None:
     for url in (f"http://{host}{rest}", f"https://{host}/{rest}", f"ftp://{host}/{rest}"):
-        assert is_canonical(url) == (canonical(url) == url)
+        assert is_canonical(url) == (canonical_with_ftp(url) == url)
+
+
+@pytest.mark.parametrize(
+    ("url", "form"),
+    [
+        ("FTP://Ftp.A.org", "ftp://ftp.a.org/"),
+        ("ftp://a.org:21/pub", "ftp://a.org/"),
+        ("ftp://a.org:2121/pub/x.iso;type=a?b#c", "ftp://a.org:2121/pub/"),
+        ("ftp://me:secret@a.org/pub/../%7ea/", "ftp://a.org/~a/"),
+        ("ftp://a.org/%b0%a1%zz/", "ftp://a.org/%B0%A1%25zz/"),
+        ("ftp://[2001:db8::1]/", "ftp://[2001:db8::1]/"),
+        ("ftp://a.org/a%0d%0aDELE%20b/", None),
+        ("ftp://a.org/a%00/", None),
+        ("ftp://a/", None),
+        ("ftp:///a/", None),
+        ("ftps://a.org/", None),
+        ("ftp://" + "a" * 64 + ".org/", None),
+        ("ftp://a.org/" + "b" * URL_CHARS_MAX + "/", None),
+    ],
+)
+def test_a_url_of_an_ftp_server_is_that_of_a_directory(url: str, form: str | None) -> None:
+    assert canonical_with_ftp(url) == form
+    assert canonical(url) is None
+    if form is not None:
+        assert is_canonical(form)
+        assert has_host(form)
+        assert form.startswith(origin_of(form) + "/")
+
+
+@given(st.text("/.ab~_-%2Eé?#@:;[]", max_size=30))
+def test_the_form_of_an_ftp_url_is_stable(rest: str) -> None:
+    url = canonical_with_ftp(f"ftp://{rest}")
+    if url is not None:
+        assert url.isascii()
+        assert url.endswith("/")
+        assert is_canonical(url)
+        assert has_host(url)
+        assert host_of(url) == host_of(origin_of(url)) in url
+
+
+def test_links_of_pages_are_of_the_web_unless_others_are_wanted() -> None:
+    hrefs = ["/a", "ftp://a.org/pub/file", "mailto:a@b.org"]
+    assert canonical_links(BASE, hrefs)[1:] == [None, None]
+    assert canonical_links(BASE, hrefs, with_ftp=True)[1:] == ["ftp://a.org/pub/", None]
 
 
 @given(st.text(max_size=60), st.sampled_from(["", "http://a.com/", "https://a.com/?", "http://", "//b/"]))

@@ -94,9 +94,11 @@ class FakeGateway:
         self.orders: list[tuple[str, dict[str, Any], str]] = []
         self.searches: list[dict[str, str]] = []
         self.log: dict[tuple[str, str], LogPartJson] = {}  # the answer of /api/log by peer and place
+        self.ranks: dict[str, Any] = {}  # the answer of /api/graph/ranks
         self.backlinks: dict[int, dict[str, Any]] = {}  # the answer of /api/backlinks by start
         self.submission: dict[str, Any] = {}  # the answer of /api/submit
         self.submissions: dict[tuple[str, str], dict[str, Any]] = {}  # of /api/submissions, likewise
+        self.judged: dict[str, Any] = {}  # the answer of POST /api/submissions
         self.judging: dict[str, Any] = {}  # the answer of /api/judging
         self.topics: dict[str, Any] = {"number": 0, "topics": []}  # the answer of /api/topics
         self.topic: dict[str, Any] = {}  # the answer of /api/topic/NAME
@@ -140,6 +142,9 @@ class FakeGateway:
                     asked = dict(parse_qsl(urlsplit(self.path).query))["url"]
                     words = gateway.keywords.get(asked)
                     self._answer(200, {"url": asked, "is_stored": words is not None, "keywords": words or []})
+                    return
+                if self.path.startswith("/api/graph/ranks?"):
+                    self._answer(200, gateway.ranks)
                     return
                 if self.path.startswith("/api/backlinks?"):
                     self._answer(
@@ -205,8 +210,7 @@ class FakeGateway:
                     return
                 if self.path in ("/api/submit", "/api/submissions") and not gateway.refusal:
                     gateway.orders.append((self.path, body, self.headers.get("Authorization", "")))
-                    judged = {"code": body.get("code"), "accepted": body.get("accept")}
-                    self._answer(200, judged if "code" in body else gateway.submission)
+                    self._answer(200, gateway.judged if "verdict" in body else gateway.submission)
                     return
                 gateway.orders.append((self.path, body, self.headers.get("Authorization", "")))
                 if gateway.refusal:

@@ -8,7 +8,7 @@ from mesh.actors.actor import Message
 from mesh.actors.conduct import ConductSettings, Quota
 from peers.charges import conduct_of
 from peers.crawler.model.wire_messages import DemandTold, ExplainCrawl, ExplainUrl
-from peers.submissions.submission import CODE_BYTES
+from peers.submissions.verdict import CODE_BYTES
 from peers.submissions.wire_messages import ClaimDomain, ReadSubmissions, SubmitSite
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message
+from mesh.keys.decree import Signer
 from mesh.slots import slot_of
 from mesh.urls import host_of
 from peers.crawler.model.messages import PageParsed
@@ -27,7 +28,8 @@ from peers.gateway.model.settings import GatewaySettings
 from peers.policy.rules import OF_SEEDS, Policy, policy_bytes
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.submission import Submission, SubmissionState, code_of, code_text
-from peers.submissions.wire_messages import DOMAIN_FULL, OFF
+from peers.submissions.verdict import sign_verdict
+from peers.submissions.wire_messages import DOMAIN_FULL, FORGED, OFF
 from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.webs.web import Served, SyntheticWeb, WebShape
@@ -327,12 +329,18 @@ def test_an_administrator_comes_first_where_there_is_moderation() -> None:
     mesh.pass_time(100.0)
     assert mesh.row(answer.code).state is SubmissionState.MODERATED
     assert not mesh.log
-    judged = mesh.ask(JudgeSite, answer.code, True)
+    owner = mesh.members.owner
+    forged = sign_verdict(Signer(owner.key, b"another mesh"), answer.code, mesh.world.now, is_accepted=True)
+    refused = mesh.ask(JudgeSite, forged)
+    assert isinstance(refused, SiteAnswered)
+    assert refused.refusal == FORGED
+    judged = mesh.ask(JudgeSite, sign_verdict(owner, answer.code, mesh.world.now, is_accepted=True))
     assert isinstance(judged, SiteAnswered)
     assert not judged.refusal
     assert mesh.wait_for(answer.code, SubmissionState.DONE).visited == 5
     other = mesh.submit(mesh.home(4))
-    assert isinstance(mesh.ask(JudgeSite, other.code, False, "spam"), SiteAnswered)
+    verdict = sign_verdict(owner, other.code, mesh.world.now, is_accepted=False, why="spam")
+    assert isinstance(mesh.ask(JudgeSite, verdict), SiteAnswered)
     row = mesh.row(other.code)
     assert (row.state, row.why) == (SubmissionState.REFUSED, "spam")
     assert not mesh.pages_of(mesh.home(4))

@@ -13,7 +13,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple, Protocol, TypeVar, cast
 
 import h11
 import trio
@@ -85,6 +85,9 @@ class TlsWish(NamedTuple):
     session: ssl.SSLSession | None = None  # to take up
 
 
+Opened = TypeVar("Opened")
+
+
 @dataclass(frozen=True, slots=True)
 class RawResponse:
     """A response as it came, its body without transfer coding but still in its content coding."""
@@ -96,6 +99,31 @@ class RawResponse:
     body: bytes
     bytes_received: int
     is_whole: bool  # False: more was coming than was wanted, or less came than the server had announced
+
+
+class AnyConnection(Protocol):
+    """A connection that is asked one thing after another, of HTTP or of FTP; see `Connection`."""
+
+    ip: str
+    idle_since: float
+    origin: str
+
+    @property
+    def tls_session(self) -> ssl.SSLSession | None: ...
+
+    async def ask(
+        self,
+        request: h11.Request,
+        wants_body: Callable[[h11.Response], WantedBody],
+        budget: BodyBudget,
+        beginning_bytes: int = 0,
+    ) -> RawResponse: ...
+
+    def rearm(self) -> bool: ...
+
+    def is_quiet(self) -> bool: ...
+
+    def close(self) -> None: ...
 
 
 class Connection:
@@ -338,16 +366,36 @@ async def connect(
     Raises:
       ExchangeError: it does not take it; by reason of TLS, another address of the host will hardly do better.
     """
+    return await connected_by(
+        address, port, seconds, partial(connection_over, address=address, limits=limits, tls=tls)
+    )
+
+
+async def connected_by(
+    address: str,
+    port: int,
+    seconds: float,
+    open_over: Callable[[trio.socket.SocketType], Awaitable[Opened]],
+) -> Opened:
+    """Connect to an address, and open a protocol over the socket.
+
+    Args:
+      seconds: that both may take.
+      open_over: closes the socket if it fails.
+
+    Raises:
+      ExchangeError: it does not take it.
+    """
     try:
         with trio.fail_after(seconds):
-            return await _connect_to(address, port, limits, tls)
+            return await open_over(await _connected(address, port))
     except trio.TooSlowError as error:
         raise ExchangeError(FailureReason.TIMEOUT, f"no connection in {seconds:g} s") from error
     except OSError as error:
         raise ExchangeError(_reason_of(error), error.strerror or str(error)) from error
 
 
-async def _connect_to(address: str, port: int, limits: FetchLimits, tls: TlsWish | None) -> Connection:
+async def _connected(address: str, port: int) -> trio.socket.SocketType:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     connecting = trio.socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -355,7 +403,7 @@ async def _connect_to(address: str, port: int, limits: FetchLimits, tls: TlsWish
     except BaseException:
         connecting.close()
         raise
-    return await connection_over(connecting, address, limits, tls)
+    return connecting
 
 
 async def connection_over(

@@ -1,4 +1,4 @@
-"""Fetch pages over HTTP: look up, check the address, connect or reuse, ask. [io]
+"""Fetch pages over HTTP, and listings over FTP: look up, check the address, connect or reuse, ask. [io]
 
 Bodies stay in their content codings, but for beginnings, as of a robots.txt. Follows no redirects, keeps no
 cookies, sends none but one that it is given, and knows no robots.txt or politeness: the controller decides
@@ -21,12 +21,12 @@ import h11
 import trio
 
 from mesh.actors.actor import Statistics
-from mesh.urls import host_of, hostname_of, origin_of
+from mesh.urls import FTP, host_of, hostname_of, origin_of
 from peers.crawler.addresses.address_queues import AddressQueues
 from peers.crawler.addresses.addresses import BAD_PORTS, AddressPolicy, advice_on, is_among, is_own_name
 from peers.crawler.fetching.body_budget import BodyBudget
 from peers.crawler.fetching.connection import (
-    Connection,
+    AnyConnection,
     ExchangeError,
     FetchLimits,
     RawResponse,
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
 ACCEPT_ENCODING: Final = "gzip, br, zstd"
+FTP_PORT: Final = 21
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ftp": FTP_PORT}
 LOOK_UP_S: Final = 3.0  # that names are looked up for somebody who waits
 LOOKED_UP_MAX: Final = 64  # of them
 
@@ -127,7 +129,7 @@ class Fetcher:
         self._proxy = proxy
         self._sessions = TlsSessions()
         self._has_warned = False  # once is enough
-        self._idle: OrderedDict[str, Connection] = OrderedDict()  # by host, longest idle first
+        self._idle: OrderedDict[str, AnyConnection] = OrderedDict()  # by host, longest idle first
 
     async def fetch(self, request: FetchPage) -> FetchResult:
         """Fetch one URL; every fault of the world is a `FetchFailed`, none is raised."""
@@ -191,7 +193,7 @@ class Fetcher:
             async with trio.open_nursery() as nursery:
                 for hostname, origin in list(origins.items())[:LOOKED_UP_MAX]:
                     if self._proxy is None or is_address(hostname):
-                        port = _port_of(origin, 443 if origin.startswith("https:") else 80)
+                        port = _port_of(origin, _DEFAULT_PORTS[origin.partition(":")[0]])
                         nursery.start_soon(look, hostname, port)
         return found
 
@@ -226,7 +228,7 @@ class Fetcher:
         """Close all idle connections; those in use close with their fetch."""
         self.close_idle(0.0)
 
-    async def _exchange(self, request: FetchPage, message: h11.Request) -> tuple[Connection, RawResponse]:
+    async def _exchange(self, request: FetchPage, message: h11.Request) -> tuple[AnyConnection, RawResponse]:
         host, origin = host_of(request.url), origin_of(request.url)
         self.close_idle()
         connection = self._idle_to(host, origin, request)
@@ -242,7 +244,7 @@ class Fetcher:
         connection.origin = origin
         return connection, await self._ask(connection, host, request, message)
 
-    def _idle_to(self, host: str, origin: str, request: FetchPage) -> Connection | None:
+    def _idle_to(self, host: str, origin: str, request: FetchPage) -> AnyConnection | None:
         """Take the idle connection of a host, to be used or closed before another one is opened.
 
         It is of no use when it leads to another origin, or to where the policy does not want to ask any more,
@@ -259,7 +261,7 @@ class Fetcher:
         return connection
 
     async def _ask(
-        self, connection: Connection, host: str, request: FetchPage, message: h11.Request
+        self, connection: AnyConnection, host: str, request: FetchPage, message: h11.Request
     ) -> RawResponse:
         try:
             cut_bytes = self._limits.body_bytes_max if request.may_be_cut else 0
@@ -280,7 +282,7 @@ class Fetcher:
             connection.close()
         return answer
 
-    def _keep(self, host: str, connection: Connection) -> None:
+    def _keep(self, host: str, connection: AnyConnection) -> None:
         earlier = self._idle.pop(host, None)
         if earlier is not None:
             earlier.close()
@@ -289,14 +291,17 @@ class Fetcher:
         if len(self._idle) > self._limits.connections_idle_max:
             self._idle.popitem(last=False)[1].close()
 
-    async def _connect(self, origin: str, request: FetchPage) -> Connection:
+    async def _connect(self, origin: str, request: FetchPage) -> AnyConnection:
         """Open a connection to an origin, with the turn of its address."""
         hostname = hostname_of(origin)
         is_secure = origin.startswith("https:")
-        port = _port_of(origin, 443 if is_secure else 80)
-        if port in BAD_PORTS:
+        is_ftp = origin.startswith(FTP)
+        port = _port_of(origin, _DEFAULT_PORTS[origin.partition(":")[0]])
+        if port in BAD_PORTS and not (is_ftp and port == FTP_PORT):
             raise ExchangeError(FailureReason.URL, f"port {port} belongs to another protocol")
         tls = TlsWish(self._tls, hostname, self._sessions.take(origin)) if is_secure else None
+        if self._proxy is not None and is_ftp:
+            raise ExchangeError(FailureReason.URL, "FTP servers are not asked through a proxy")
         if self._proxy is not None:
             return await self._connect_through(self._proxy, request, hostname, port, tls)
         try:
@@ -314,7 +319,7 @@ class Fetcher:
             if not wanted:
                 raise RuledOut(*request.address_rules.refusal(endpoints.addresses))
             endpoints = endpoints._replace(addresses=wanted)
-        return await self._connect_in_turn(endpoints, tls, hostname, request)
+        return await self._connect_in_turn(endpoints, tls, hostname, request, is_ftp=is_ftp)
 
     def _check_contact(self, hostname: str, addresses: Sequence[str]) -> None:
         if not self._addresses.needs_contact(hostname, addresses):
@@ -326,7 +331,7 @@ class Fetcher:
 
     async def _connect_through(
         self, proxy: Proxy, request: FetchPage, hostname: str, port: int, tls: TlsWish | None
-    ) -> Connection:
+    ) -> AnyConnection:
         """Open a connection by way of a proxy, which alone knows the address of the host."""
         literal = (hostname,) if is_address(hostname) else ()
         refusal = self._addresses.refusal(hostname, literal, request.allow_private)
@@ -349,8 +354,8 @@ class Fetcher:
             raise ExchangeError(FailureReason.RESET, str(error)) from error
 
     async def _connect_in_turn(
-        self, endpoints: Endpoints, tls: TlsWish | None, hostname: str, request: FetchPage
-    ) -> Connection:
+        self, endpoints: Endpoints, tls: TlsWish | None, hostname: str, request: FetchPage, *, is_ftp: bool
+    ) -> AnyConnection:
         """Open a connection to the first of the addresses that takes one and has no turn with others.
 
         As long as others have their turn at one of them, nobody knows that the host cannot be asked.
@@ -366,6 +371,8 @@ class Fetcher:
             has_other_family = any((":" in other) != (":" in address) for other in addresses[index + 1 :])
             seconds = self._limits.fallback_s if has_other_family else self._limits.connect_s
             try:
+                if is_ftp:
+                    return await _connect_by_ftp(address, endpoints.port, self._limits, seconds)
                 return await connect(address, endpoints.port, self._limits, seconds, tls)
             except BaseException as error:
                 self.turns.release(address, trio.current_time())
@@ -395,8 +402,8 @@ class Fetcher:
     def _message(self, request: FetchPage) -> h11.Request:
         scheme, separator, rest = request.url.partition("://")
         authority, slash, path = rest.partition("/")
-        if scheme not in ("http", "https") or not separator or not slash:
-            raise ExchangeError(FailureReason.URL, "not a canonical http(s) URL")
+        if scheme not in ("http", "https", "ftp") or not separator or not slash:
+            raise ExchangeError(FailureReason.URL, "not a canonical URL of http(s) or ftp")
         headers = [
             ("Host", authority),
             ("User-Agent", request.user_agent),
@@ -454,6 +461,13 @@ def tls_context(authorities: Path | None = None) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=authorities)
     context.set_alpn_protocols(["http/1.1"])
     return context
+
+
+async def _connect_by_ftp(address: str, port: int, limits: FetchLimits, seconds: float) -> AnyConnection:
+    """Open a session of FTP, whose module is loaded with the first."""
+    from peers.crawler.fetching.ftp_connection import connect as connect_by_ftp
+
+    return await connect_by_ftp(address, port, limits, seconds)
 
 
 async def _decode_in_a_thread(body: bytes, codings: str, n_bytes: int) -> Decoded:

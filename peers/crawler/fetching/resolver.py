@@ -191,11 +191,12 @@ def alternating(addresses: Iterable[str]) -> list[str]:
 
 
 class FixedEndpoint(msgspec.Struct, frozen=True):
-    """Where a table puts a host; the ports stand in for 80 and 443, other ports of URLs stay as they are."""
+    """Where a table puts a host; the ports stand in for 80, 443 and 21; others of URLs stay as they are."""
 
     ip: str
     http: int | None = None
     https: int | None = None
+    ftp: int | None = None
 
 
 class FixedResolver:
@@ -225,7 +226,7 @@ class FixedResolver:
             return Endpoints((hostname,), port)
         if endpoint is None:
             raise NoSuchName(f"not in the resolver's table: {hostname}")
-        stand_in = {80: endpoint.http, 443: endpoint.https}.get(port)
+        stand_in = {80: endpoint.http, 443: endpoint.https, 21: endpoint.ftp}.get(port)
         return Endpoints((endpoint.ip,), stand_in or port)
 
 

@@ -27,6 +27,7 @@ class ParsePage(Message, frozen=True):
     page: PageFetched
     visit: int  # which one of the page it was, for its records and its document
     is_unread: bool = False  # of a document that has ended its process the text is not read again
+    finds_ftp: bool = False  # links to directories of FTP servers are wanted as well
 
     @property
     def url(self) -> str:

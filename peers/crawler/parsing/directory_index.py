@@ -71,7 +71,7 @@ _LONG: Final = re.compile(
     re.ASCII,
 )
 _TOTAL: Final = re.compile(r"total[ ][\d.]{1,20}[KMGT]?", re.ASCII)
-_MONTHS: Final = dict(
+MONTHS: Final = dict(
     zip(
         ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
         range(1, 13),
@@ -116,26 +116,31 @@ def with_entries(
         read = _of_markup(page, decode_text(body, content_type).text[:READ_CHARS_MAX])
     if read is None or not read.entries:
         return page
-    lines = lines_of(sorted(read.entries))  # in whatever order they are asked for, they are the same page
-    latest = max(entry.date for entry in read.entries)
     barred = set(canonical_links(page.base or page.url, list(read.left_out)))
+    links = (
+        _links_of_json(page.url, read.entries, robots_tags)
+        if page.type == "application/json"
+        else tuple(link for link in page.links if link.url not in barred)
+    )
+    title = page.title if page.title.startswith(_TITLES) else unquote(urlsplit(page.url).path)
+    return as_listing(msgspec.structs.replace(page, title=title, links=links), read.entries)
+
+
+def as_listing(page: ParsedPage, entries: Sequence[Entry]) -> ParsedPage:
+    """Return a page as a directory with these entries; its title and links stay."""
+    lines = lines_of(sorted(entries))  # in whatever order they are asked for, they are the same page
+    latest = max((entry.date for entry in entries), default=0)
     return msgspec.structs.replace(
         page,
-        title=page.title if page.title.startswith(_TITLES) else unquote(urlsplit(page.url).path),
         headings="",
         text=lines.names,
         heading_ids=lines.details,
         boilerplate="",
-        links=(
-            _links_of_json(page.url, read.entries, robots_tags)
-            if page.type == "application/json"
-            else tuple(link for link in page.links if link.url not in barred)
-        ),
         language="",
         type=LISTING,
         dates=(datetime.fromtimestamp(latest, UTC).isoformat(),) if latest else (),
         published=(),
-        is_cut=page.is_cut or len(read.entries) > lines.names.count("\n") + 1,
+        is_cut=page.is_cut or len(entries) > lines.names.count("\n") + 1,
     )
 
 
@@ -193,7 +198,7 @@ def _names_directory(title: str, path: str) -> bool:
     beginning = next((each for each in _TITLES if title.startswith(each)), "")
     if not beginning:
         return False
-    named, asked = title[len(beginning) :].strip().strip("/"), _name_of(path).strip("/")
+    named, asked = title[len(beginning) :].strip().strip("/"), name_of(path).strip("/")
     if not named.isascii() or not asked.isascii():  # in whatever encoding
         return named.count("/") == asked.count("/")
     return named == asked or f"/{asked}".endswith(f"/{named}") or f"/{named}".endswith(f"/{asked}")
@@ -214,7 +219,7 @@ def _address_in(href: str, path: str) -> str:
     return address if is_address(address) else quote(address, safe="!$&'()*+,;=:@/~%")
 
 
-def _name_of(address: str) -> str:
+def name_of(address: str) -> str:
     """Return the name that an address escapes: in UTF-8, else in GB 18030, as of older Chinese servers."""
     return _text_of(unquote_to_bytes(address))
 
@@ -233,7 +238,7 @@ def _text_of(octets: bytes) -> str:
 
 def _entry_of(address: str, tail: str) -> Entry | None:
     """Read an entry by its address and the text behind its link; None where the name is none."""
-    name = _name_of(address)
+    name = name_of(address)
     if len(name) > NAME_CHARS_MAX or not name.isprintable() or "/" in name[:-1]:
         return None
     row = _ROW.match(unescape(_TAG.sub(" ", tail.rpartition(">")[0] or tail)))
@@ -269,7 +274,7 @@ def _seconds_in(match: re.Match[str]) -> int:
     try:
         at = datetime(
             int(parts["year"] or parts["y"] or 0),
-            int(month) if month.isdecimal() else _MONTHS.get(month, 0),
+            int(month) if month.isdecimal() else MONTHS.get(month, 0),
             int(parts["day"] or parts["d"] or 0),
             int(parts["hour"] or 0),
             int(parts["minute"] or 0),
@@ -289,7 +294,7 @@ def _of_json(body: bytes) -> _Read | None:
     if not all(row.name and "/" not in row.name and seconds_of(row.mtime) for row in rows):
         return None
     entries = (
-        _named(
+        entry_named(
             f"{row.name}/" if row.type == "directory" else row.name,
             min(max(row.size, -1), SIZE_MAX) if row.type == "file" else -1,
             max(0, int(seconds_of(row.mtime))),
@@ -299,7 +304,7 @@ def _of_json(body: bytes) -> _Read | None:
     return _Read(tuple(entry for entry in entries if entry))
 
 
-def _named(path: str, size: int, date: int) -> Entry | None:
+def entry_named(path: str, size: int, date: int) -> Entry | None:
     """Return an entry by its path, one character an octet; None for one that is none."""
     try:
         octets = path.encode("latin-1")
@@ -334,7 +339,7 @@ def _entries_of(lines: list[str]) -> Iterator[Entry | Literal[False] | None]:
             name = row["name"].partition(" -> ")[0] if row["kind"] == "l" else row["name"].rstrip()
             path = f"{folder}{name}{'/' if row['kind'] == 'd' else ''}"
             size = min(int(row["size"]), SIZE_MAX) if row["kind"] == "-" else -1
-            entry = _named(path, size, _seconds_in(row)) if name not in (".", "..") else None
+            entry = entry_named(path, size, _seconds_in(row)) if name not in (".", "..") else None
             yield entry or False
         elif line.endswith(":"):
             path = line[:-1]

@@ -10,6 +10,7 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
+from mesh.urls import FTP
 from peers.crawler.fetching.content_encoding import (
     BODY_BYTES_MAX,
     DOCUMENT_BYTES_MAX,
@@ -60,10 +61,12 @@ from peers.engine.pages.linkers import linker_of
 from peers.storage.archive.warc import (
     CONTENT_TYPE,
     WarcRecord,
+    absence_record,
     content_record,
     parse_response,
     read_records,
     request_record,
+    resource_record,
     response_record,
 )
 from peers.storage.messages import ParseRecords, RecordsParsed
@@ -91,17 +94,18 @@ def extract(
     visit: int,
     read: ReadDocument = read_document,
     find_sought: FindSought | None = None,
+    *,
+    finds_ftp: bool = False,
 ) -> PageParsed | ParseFailed:
     """Undo its content codings, take a fetched page apart and pack it for the archive; about 1 ms.
 
     Args:
       read: what reads documents of other formats than HTML.
       find_sought: None where nothing is sought.
+      finds_ftp: links to directories of FTP servers are wanted as well.
     """
-    content_type = header_of(fetched, "content-type")
-    media_type = named_media_type(content_type)
-    is_xml = media_type in LIST_MEDIA_TYPES
-    if fetched.status in PAGE_STATUSES and (is_xml or has_list_name(fetched.url)):
+    media_type = named_media_type(content_type := header_of(fetched, "content-type"))
+    if fetched.status in PAGE_STATUSES and (media_type in LIST_MEDIA_TYPES or has_list_name(fetched.url)):
         listed = pages_listed(fetched.url, fetched.body, fetched.codings, content_type)
         if listed is not None and not _is_feed(fetched):
             return _list(fetched.url, listed)
@@ -119,24 +123,24 @@ def extract(
         return _icon(fetched, stamp, digest)
     if media_type in PACKED_MEDIA_TYPES and not may_be_document(fetched.body[:SNIFF_BYTES]):
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
-    is_feed = begins_like_feed(fetched.body)
-    if begins_like_list(fetched.body) and not is_feed:  # whatever its server calls it
+    is_feed = begins_like_feed(fetched.body) and not fetched.url.startswith(FTP)
+    is_list = begins_like_list(fetched.body) and not fetched.url.startswith(FTP)
+    if is_list and not is_feed:  # whatever its server calls it
         return _list(fetched.url, pages_listed(fetched.url, fetched.body, "", content_type) or ())
     try:
         tags, refresh = headers_of(fetched, ROBOTS_TAG), header_of(fetched, "refresh") or ""
-        said = read_page(fetched.url, fetched.body, content_type, tags, read, refresh)
+        said = read_page(fetched.url, fetched.body, content_type, tags, read, refresh, finds_ftp=finds_ftp)
     except NotHtml:
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     page = said.page
     if page.type == LISTING:  # it is the same as long as its entries are, whatever is around them
         digest = _entries_digest(page)
-    listed = pages_listed(fetched.url, fetched.body, "", content_type) if is_feed else None
     sought = NOTHING_SOUGHT if find_sought is None else find_sought(page)
     return PageParsed(
         url=fetched.url,
         records=_records(fetched, stamp, said.content),
         document=document_of(page, stamp, header_of(fetched, "last-modified"), headers_of(fetched, LINK)),
-        links=_links(page, listed or ()),
+        links=_links(page, pages_listed(fetched.url, fetched.body, "", content_type) if is_feed else None),
         digest=digest,
         lack=said.lack,
         text_mark=text_mark(page),
@@ -175,8 +179,9 @@ def text_shape(page: ParsedPage) -> int:
     return xxh3_64_intdigest(text) & 0xFFFFFFFF or 1
 
 
-def _links(page: ParsedPage, listed: tuple[Listed, ...]) -> tuple[FoundLink, ...]:
+def _links(page: ParsedPage, listed: tuple[Listed, ...] | None) -> tuple[FoundLink, ...]:
     """The links of a page; those that a feed lists come first, and are known as such; its icon is last."""
+    listed = listed or ()
     known = frozenset(each.url for each in listed)
     return (
         *_listed_links(listed),
@@ -228,8 +233,19 @@ def body_bytes_max(media_type: str) -> int:
 
 
 def _records(fetched: PageFetched, stamp: Stamp, content: Content | None = None) -> bytes:
+    if fetched.url.startswith(FTP):
+        return _records_of_ftp(fetched, stamp)
     response = kept_response(fetched, stamp, "" if fetched.is_whole else "disconnect", content)
     return response + request_record(fetched.url, fetched.request_head, stamp, fetched.ip)
+
+
+def _records_of_ftp(fetched: PageFetched, stamp: Stamp) -> bytes:
+    """Return the listing of a directory as it came, or that there is none."""
+    if fetched.status not in PAGE_STATUSES:
+        return absence_record(fetched.url, str(fetched.status), stamp)
+    media_type = header_of(fetched, "content-type") or ""
+    truncated = "" if fetched.is_whole else "length"
+    return resource_record(fetched.url, media_type, fetched.body, stamp, fetched.ip, truncated)
 
 
 def kept_response(fetched: PageFetched, stamp: Stamp, truncated: str, content: Content | None) -> bytes:
@@ -276,13 +292,14 @@ def parse_records(
       NotHtml: it is no page by the rules of this program, or a version that took a page away.
     """
     by_kind = {record.kind: record for record in read_records(records)}
-    if "response" not in by_kind:
+    answer = by_kind.get("response") or by_kind.get("resource")
+    if answer is None:
         if "metadata" in by_kind:  # see `warc.absence_record`
             raise NotHtml("nothing")
         raise CorruptionError(f"no response among the records of {url}")
-    response = parse_response(by_kind["response"])
+    response = parse_response(answer)
     if not stamp.fetched_at:
-        stamp = stamp._replace(fetched_at=seconds_of(by_kind["response"].headers.get("warc-date", "")))
+        stamp = stamp._replace(fetched_at=seconds_of(answer.headers.get("warc-date", "")))
     if response.status not in PAGE_STATUSES:
         raise NotHtml(str(response.status))
     kept = by_kind.get("metadata")

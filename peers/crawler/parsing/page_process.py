@@ -72,12 +72,14 @@ def carry_out(encoded: bytes) -> bytes:
 
 def _answer(order: Order) -> Answer:
     match order:
-        case ParsePage(page, visit, is_unread):
-            return extract(page, visit, read_nothing if is_unread else read_document)
-        case ParseWatched(ParsePage(page, visit, is_unread)):
+        case ParsePage(page, visit, is_unread, finds_ftp):
+            read = read_nothing if is_unread else read_document
+            return extract(page, visit, read, finds_ftp=finds_ftp)
+        case ParseWatched(ParsePage(page, visit, is_unread, finds_ftp)):
             if not _lists.are_those_of(order):
                 return ListWanted()
-            return extract(page, visit, read_nothing if is_unread else read_document, _lists.find)
+            read = read_nothing if is_unread else read_document
+            return extract(page, visit, read, _lists.find, finds_ftp=finds_ftp)
         case ParseRecords():
             return extract_again(order, read_nothing if order.is_unread else read_document)
         case ParseRobots():

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from mesh.urls import FTP
 from peers.crawler.model.wire_messages import ANCHOR_CHARS_MAX
 from peers.crawler.parsing.charset import decode_text
 from peers.crawler.parsing.language import language_of
@@ -68,12 +69,19 @@ def read_page(
     robots_tags: Sequence[str] = (),
     read: ReadDocument = read_document,
     refresh: str = "",
+    *,
+    finds_ftp: bool = False,
 ) -> PageContent:
     """Read a page as `parse_page` does, and documents too.
+
+    Args:
+      finds_ftp: the links of pages to FTP servers are wanted as well.
 
     Raises:
       NotHtml: binary data of no format that is known here.
     """
+    if url.startswith(FTP):
+        return PageContent(_ftp_directory(url, body, content_type))
     media_type = named_media_type(content_type)
     document_format = format_of(body, media_type)
     if document_format is not None:
@@ -96,7 +104,7 @@ def read_page(
         return PageContent(
             _directory(page, body, content_type, robots_tags) if body.startswith(JSON_BEGINNING) else page
         )
-    page = parse_page(url, body, content_type, robots_tags, refresh)
+    page = parse_page(url, body, content_type, robots_tags, refresh, finds_ftp=finds_ftp)
     if page.title.startswith(INDEX_TITLES):
         return PageContent(_directory(page, body, content_type, robots_tags))
     return PageContent(page)
@@ -149,6 +157,13 @@ def _directory(
     from peers.crawler.parsing.directory_index import with_entries
 
     return with_entries(page, body, content_type, robots_tags)
+
+
+def _ftp_directory(url: str, body: bytes, content_type: str | None) -> ParsedPage:
+    """Read a listing of an FTP server; the reader of those is loaded likewise."""
+    from peers.crawler.parsing.ftp_directory import listing_page
+
+    return listing_page(url, body, content_type or "")
 
 
 def _of_type(page: ParsedPage, media_type: str) -> ParsedPage:

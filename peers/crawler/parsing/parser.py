@@ -111,8 +111,10 @@ def parse_page(
     content_type: str | None = None,
     robots_tags: Sequence[str] = (),
     refresh: str = "",
+    *,
+    finds_ftp: bool = False,
 ) -> ParsedPage:
-    """Parse a page of HTML, XHTML or plain text, however broken.
+    """Parse a page of HTML, XHTML or plain text, however broken; raise NotHtml where it is binary data.
 
     Args:
       url: canonical, of the page.
@@ -120,9 +122,7 @@ def parse_page(
       content_type: the response header's value.
       robots_tags: values of all X-Robots-Tag, which count like the meta element.
       refresh: the value of Refresh, which does so too.
-
-    Raises:
-      NotHtml: binary data under the name of text.
+      finds_ftp: links to directories of FTP servers are wanted, too; a link to a file there is one.
     """
     media_type = named_media_type(content_type)
     if (kind := binary_kind(body, content_type)) is not None:
@@ -137,7 +137,7 @@ def parse_page(
         markup = decoded.text.encode() if decoded.encoding != "utf-8" or decoded.replacement_count else body
         if media_type == "application/xhtml+xml":
             markup = _EMPTY_ELEMENT.sub(rb"<\1\2></\1>", markup)
-        page = _read_markup(url, markup.replace(b"\0", b""), decoded.encoding)
+        page = _read_markup(url, markup.replace(b"\0", b""), decoded.encoding, finds_ftp=finds_ftp)
     wish = robots_wish(robots_tags, page.robots)
     return ParsedPage(
         url=url,
@@ -275,7 +275,7 @@ class _Page(msgspec.Struct):
     site_code: str = ""
 
 
-def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
+def _read_markup(url: str, markup: bytes, encoding: str, *, finds_ftp: bool) -> _Page:
     """Read UTF-8 markup without NULs.
 
     Args:
@@ -302,13 +302,14 @@ def _read_markup(url: str, markup: bytes, encoding: str) -> _Page:
     dates, published = dates_said(
         url, notes.dates, text.split("\n", LINES_MAX), (title or "", *headings[:1]), notes.locale
     )
+    targets = [*((target, "") for target in notes.refreshes), *hrefs]
     return _Page(
         title=title_of_page(title or "", lines, body),
         headings=lines,
         heading_ids=_lines_of_ids(ids) if len(ids) > 1 else "",
         text=body,
         boilerplate="\n".join(filter(None, (boilerplate, unseen))),
-        links=resolved_links(base or url, [*((target, "") for target in notes.refreshes), *hrefs], encoding),
+        links=resolved_links(base or url, targets, encoding, with_ftp=finds_ftp),
         language=notes.language,
         robots=",".join(notes.robots),
         is_cut=is_cut,
@@ -402,16 +403,19 @@ def icon_named(url: str, base: str, hrefs: Sequence[str]) -> str:
     return ""
 
 
-def resolved_links(base: str, hrefs: Sequence[tuple[str, str]], encoding: str = "utf-8") -> tuple[Link, ...]:
+def resolved_links(
+    base: str, hrefs: Sequence[tuple[str, str]], encoding: str = "utf-8", *, with_ftp: bool = False
+) -> tuple[Link, ...]:
     """Resolve links: distinct URLs, each with its distinct texts, or once with "" when it has none.
 
     Args:
       encoding: of the page, as `charset` has it.
+      with_ftp: those to FTP servers are some, too.
     """
     if encoding != "utf-8":
         hrefs = [(href if href.isascii() else with_query_in(href, encoding), text) for href, text in hrefs]
     texts_of: dict[str, dict[str, None]] = {}
-    targets = canonical_links(base, [href for href, _ in hrefs])
+    targets = canonical_links(base, [href for href, _ in hrefs], with_ftp=with_ftp)
     for target, (_, text) in zip(targets, hrefs, strict=True):
         if target is not None:
             texts = texts_of.setdefault(target, {})

@@ -74,3 +74,36 @@ class MemoryStorage:
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+class PartOfStorage:
+    """The files of a storage whose names begin with a prefix, without it."""
+
+    def __init__(self, storage: Storage, prefix: str) -> None:
+        self._storage = storage
+        self._prefix = prefix
+
+    def names(self) -> list[str]:
+        names = self._storage.names()
+        return [name.removeprefix(self._prefix) for name in names if name.startswith(self._prefix)]
+
+    def read(self, name: str) -> memoryview:
+        return self._storage.read(self._prefix + name)
+
+    def write(self, name: str, parts: Iterable[Buffer]) -> None:
+        self._storage.write(self._prefix + name, parts)
+
+    def replace(self, name: str, content: Buffer) -> None:
+        self._storage.replace(self._prefix + name, content)
+
+    def rename(self, name: str, new_name: str) -> None:
+        self._storage.rename(self._prefix + name, self._prefix + new_name)
+
+    def remove(self, name: str) -> None:
+        self._storage.remove(self._prefix + name)
+
+    def scratch(self, n_bytes: int) -> memoryview:
+        return self._storage.scratch(n_bytes)
+
+    def close(self) -> None:
+        """Nothing: the whole storage is closed by its owner."""

@@ -36,6 +36,11 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     heading_ids: str = ""
 
     @property
+    def key(self) -> str:
+        """The identity of the document in its index."""
+        return self.url
+
+    @property
     def text_chars(self) -> int:
         """How long its texts are; of the long ones."""
         return len(self.text) + len(self.boilerplate)

@@ -58,6 +58,8 @@ class Operator(StrEnum):
     LARGER = "larger"  # 500, 20K, 10MB, 1.5G: a directory has a file that has as many bytes
     NEWER = "newer"  # as of `AFTER`: a directory has a file that is of then or later
     CLASS = "class"  # of pages of the mesh, those below it too; * is any
+    ASOF = "asof"  # 2026-11-25: pages as they were at the end of that
+    BETWEEN = "between"  # 2026-11..2026-12-05: as they were at any moment of that
     COPIES = "copies"  # all: pages that are copies of others are results, too
     CACHE = "cache"  # the page of an address, and its stored copy
     LINK = "link"  # pages that have an address in their text; those that link to it the gateway lists
@@ -95,6 +97,8 @@ class Oddity(StrEnum):
     NO_SUCH_PHRASE = "no_such_phrase"  # no page has what was quoted: its words are searched
     NO_DEFINITION = "no_definition"  # no title or heading has what was to be defined: its words are searched
     CUT_SHORT = "cut_short"  # it cost too much: the best of what was looked at is shown
+    AS_OF = "as_of"  # pages are found as they were, and links to them as they are
+    NO_PAST = "no_past"  # pages are searched as they are: of then they are not kept for searches
     NO_CURSOR = "no_cursor"  # it is none of this query: its first page is shown
 
 

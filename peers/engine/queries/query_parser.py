@@ -80,6 +80,8 @@ class ParsedQuery(NamedTuple):
     remarks: tuple[Remark, ...]  # on what was odd about it
     natives: tuple[NativeForms, ...] = ()  # the languages besides English that it may be in
     unquoted: Query | None = None  # with words for what is quoted or to be defined, None where nothing is
+    # From when to when, in seconds since the epoch, pages are to be found as they were; None for as they are.
+    span: tuple[float, float] | None = None
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -127,7 +129,8 @@ def read_query(
     unquoted = None
     if _is_any(query, ANY_FIELD) or _is_any(query, _FIELDS[Operator.DEFINE]):
         unquoted = _Compiler(Remarks(), without, synonyms, classes, terms_of).query(_unquoted(node), order)
-    reading = ParsedQuery(query, remarks.all(), native_forms(compiler.typed, compiler.language), unquoted)
+    natives = native_forms(compiler.typed, compiler.language)
+    reading = ParsedQuery(query, remarks.all(), natives, unquoted, compiler.span)
     if len(reading.terms) > COUNTED_MAX:
         reading = reading._replace(natives=())
     return reading if len(reading.terms) <= COUNTED_MAX else reading._replace(unquoted=None)
@@ -164,6 +167,7 @@ _FIELDS: Final = {
     Operator.CACHE: URL_FIELD,
     Operator.LINK: TEXT_FIELD,
 }
+_SPANS: Final = (Operator.ASOF, Operator.BETWEEN)
 _UNKNOWN: Final = {
     Operator.SITE: Oddity.NO_HOST,
     Operator.HOST: Oddity.NO_HOST,
@@ -174,6 +178,8 @@ _UNKNOWN: Final = {
     Operator.BEFORE: Oddity.NO_DATE,
     Operator.LARGER: Oddity.NO_SIZE,
     Operator.NEWER: Oddity.NO_DATE,
+    Operator.ASOF: Oddity.NO_DATE,
+    Operator.BETWEEN: Oddity.NO_DATE,
     Operator.CLASS: Oddity.NO_CLASS,
     Operator.RELATED: Oddity.NO_COPY,
 }
@@ -205,6 +211,7 @@ class _Compiler:
         self._clauses: dict[_Clause, None] = {}
         self._united: dict[LiteralKind, dict[str, None]] = {}  # entries of which one must occur
         self._has_copies = False
+        self.span: tuple[float, float] | None = None
         self._file: Literal | None = None  # that a directory must have, without the words
 
     def query(self, node: Node, order: Sort) -> Query:
@@ -268,6 +275,9 @@ class _Compiler:
             return
         if isinstance(node, Condition) and node.operator is Operator.COPIES and node.value.strip() == "all":
             self._has_copies = True
+            return
+        if isinstance(node, Condition) and node.operator in _SPANS and (span := _span_of(node)) is not None:
+            self.span = span
             return
         literal = self._condition(node) if isinstance(node, Condition) else None
         if isinstance(node, Condition) and literal is None:
@@ -435,7 +445,9 @@ def _literal_of(operator: Operator, value: str, classes: Set[str]) -> Literal | 
             since = _seconds_of(value)
             return None if since is None else Literal(LiteralKind.FILE, high=since)
         case _:
-            return None  # of COPIES, which is understood in front of the whole query, and of RELATED
+            return (
+                None  # of COPIES and of spans, which are understood in front of the whole query; of RELATED
+            )
 
 
 def _of_one_file(first: Literal | None, other: Literal) -> Literal:
@@ -503,15 +515,34 @@ _DATE = re.compile(r"(\d{4})(?:[-/.年](\d{1,2})(?:[-/.月](\d{1,2})日?|月)?|�
 
 def _seconds_of(value: str) -> float | None:
     """Return when a year, month or day (UTC) begins, in seconds since the epoch; None when it is none."""
+    period = _period_of(value)
+    return None if period is None else period[0]
+
+
+def _period_of(value: str) -> tuple[float, float] | None:
+    """Return when a year, month or day (UTC) begins and ends, likewise."""
     match = _DATE.fullmatch(value)
     if match is None:
         return None
     year, month, day = match.groups()
     try:
         begins = datetime(int(year), int(month or 1), int(day or 1), tzinfo=UTC)
-    except ValueError:
+        ends = begins + timedelta(days=1)
+        while (ends.month == begins.month and not day) or (ends.year == begins.year and not month):
+            ends += timedelta(days=1)
+    except (ValueError, OverflowError):
         return None
-    return (begins - _EPOCH) / timedelta(seconds=1)
+    return (begins - _EPOCH) / timedelta(seconds=1), (ends - _EPOCH) / timedelta(seconds=1) - _MOMENT_S
+
+
+def _span_of(condition: Condition) -> tuple[float, float] | None:
+    """Return the moment, or the span, that is asked for; None when it makes no sense."""
+    first, dots, last = condition.value.strip().partition("..")
+    begin, end = _period_of(first), _period_of(last or first)
+    if begin is None or end is None or bool(dots) != (condition.operator is Operator.BETWEEN):
+        return None
+    span = (begin[0] if dots else end[1]), end[1]
+    return span if span[0] <= span[1] else None
 
 
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s?([kmgt]?)(?:i?b)?", re.ASCII | re.IGNORECASE)
@@ -524,4 +555,5 @@ def _bytes_of(value: str) -> float | None:
     return float(match[1]) * _UNITS[match[2].lower()] if match else None
 
 
+_MOMENT_S: Final = 1e-6  # what a time is kept to
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -112,8 +112,11 @@ def features_of_best(
 
 
 def depth_of(url: str) -> int:
-    """Return how many segments the path of a canonical URL has, 0 for the front page of a host."""
-    return url.partition("?")[0].partition("#")[0].rstrip("/").count("/") - 2
+    """Return how many segments the path of a canonical URL has, 0 for the front page of a host.
+
+    So it is of the key of a replaced version, where a space and # stand behind the URL (`pages.past`).
+    """
+    return url.partition("?")[0].partition("#")[0].rstrip("/ ").count("/") - 2
 
 
 @lru_cache(maxsize=FORMS_CACHED)

@@ -105,6 +105,7 @@ class Candidate(NamedTuple):
     url: str
     score: float
     features: tuple[float, ...]  # as told: `Features`, or anything from a peer that is not honest
+    clicked: float = 0.0  # weight of the clicks on it, of the mesh's log: 0 to the weight that these have
 
 
 _DEFAULT_WEIGHTS: Final = ModelWeights()
@@ -123,13 +124,24 @@ def scale_of(query: Query, statistics: CollectionStatistics) -> float:
 
 
 def reranked(
-    candidates: Sequence[Candidate], scale: float, weights: ModelWeights = _DEFAULT_WEIGHTS
+    candidates: Sequence[Candidate],
+    scale: float,
+    weights: ModelWeights = _DEFAULT_WEIGHTS,
+    *,
+    has_clicks: bool = False,
 ) -> list[Candidate]:
-    """Return the candidates with the score of the full model, by falling score, ties by URL."""
+    """Return the candidates with the score of the full model, by falling score, ties by URL.
+
+    Args:
+      has_clicks: whether clicks on any of them count.
+    """
     if not candidates:
         return []
     given = np.array([each.score for each in candidates])
-    scores = _mixed(given, values_of(candidates), scale, weights).tolist()
+    mixed = _mixed(given, values_of(candidates), scale, weights)
+    if has_clicks:
+        mixed = mixed + scale * np.array([each.clicked for each in candidates])
+    scores = mixed.tolist()
     scored = [Candidate(each[0], score, each[2]) for each, score in zip(candidates, scores, strict=True)]
     return sorted(scored, key=_order)
 
@@ -173,6 +185,10 @@ def explain_mix(
         if weight
     )
     total = float(_mixed(np.array([candidate.score]), values, scale, weights)[0])
+    if candidate.clicked:
+        by_clicks = scale * candidate.clicked
+        said = f"scale {scale:.6f} * weight and value {candidate.clicked:.6f}, of readers that opened it"
+        parts, total = (*parts, Explanation("clicks", by_clicks, said)), total + by_clicks
     return Explanation("score", total, "bm25f + the features", (bm25f, *parts))
 
 

@@ -91,7 +91,7 @@ def linking_hosts_of(document: Document) -> int:
 
 def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     """Index documents with distinct URLs, at least one."""
-    by_url = sorted(documents, key=lambda item: item.document.url.encode())
+    by_url = sorted(documents, key=lambda item: item.document.key.encode())
     inverter = Inverter(len(by_url))
     for number, item in enumerate(by_url):
         inverter.add(number, item.document)
@@ -129,7 +129,7 @@ def _packed(by_url: Sequence[IndexedDocument], inverter: Inverter) -> SegmentDat
     room = n_keys * POSTING_BYTES_MAX + (n_keys // BLOCK + 2) * ENTRY_BYTES_MAX
     written = new_lists(len(terms), np.empty(room // 4, np.uint32), np.empty(n_keys * 5 + 1, np.uint8))
     build_postings(occurrences.starts, occurrences.keys, order, is_atom, inverter.lengths, written)
-    urls, url_starts = pack_strings([item.document.url.encode() for item in by_url])
+    urls, url_starts = pack_strings([item.document.key.encode() for item in by_url])
     term_blob, term_starts = pack_texts(terms)
     stored, block_starts, block_documents, block_sums = pack_blocks(item.encoded for item in by_url)
     return SegmentData(

@@ -16,6 +16,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 import msgspec
@@ -120,6 +121,14 @@ class Segment:
     def lexicon(self) -> Lexicon:
         """The dictionary as kernels get it; of a segment that was checked, where it came from elsewhere."""
         return lexicon_of(self.dictionary, self.dictionary_blocks, self.entry_count)
+
+    @cached_property
+    def untils(self) -> Floats:
+        """When each document was replaced, seconds since the epoch; inf of those that have not been."""
+        times = (
+            each.partition(b" ")[2].rpartition(b" ")[2] for each in map(self.url, range(len(self.slots)))
+        )
+        return np.array([float(until or inf) for until in times])
 
     def stamp(self, document: int) -> Stamp:
         """Return which version of its page a document is."""

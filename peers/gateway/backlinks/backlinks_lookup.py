@@ -25,6 +25,7 @@ class BacklinksLookup(TeamErrand):
     ) -> None:
         super().__init__(number, me, order.ticket, order.url, ownership)
         self._order, self._policy = order, policy
+        self._owner = ownership.owner_of(self.slot)
         answerer = ownership.answerer_of(self.slot)
         self.team = tuple(sorted(self.team, key=lambda peer: peer != answerer))  # stable: then the owner
         self._told: dict[str, BacklinksListed] = {}
@@ -50,8 +51,13 @@ class BacklinksLookup(TeamErrand):
         first = next((each for each in told if each.is_on), told[0] if told else None)
         if first is not None:
             shown = tuple(link for link in first.links if link.is_there and not self._is_hidden(link.url))
-            first = replace(first, links=shown)
+            first = replace(first, links=shown, rank=self._rank())
         return BacklinksFound(self.ticket, self.url, first)
+
+    def _rank(self) -> float | None:
+        """Return the rank of the page by the owner of its slot, which alone has it."""
+        owner = self._told.get(self._owner or "")
+        return None if owner is None else owner.rank
 
     def _is_hidden(self, url: str) -> bool:
         """Is a page shown to nobody, or not to this reader?"""

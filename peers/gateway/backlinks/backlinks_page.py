@@ -44,6 +44,7 @@ def backlinks_page(reader: Reader, told: BacklinksListed, start: int) -> str:
         address=address_of(url),
         count=_count(reader, told),
         is_exact=told.is_exact,
+        rank="" if told.rank is None else reader.say("backlinks_rank", rank=f"{told.rank:,.2f}"),
         rows=rows,
         first=start + 1,
         stored=reader.link("/page", url=url),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -13,6 +13,7 @@ from mesh.actors.ownership import Ownership
 from mesh.domains import registrable_domain
 from mesh.urls import host_of
 from peers.gateway.errands.errand import Errand
+from peers.gateway.errands.owner_orders import Current, OwnerOrders, Step
 from peers.gateway.errands.round import Round
 from peers.gateway.model.messages import (
     FindSubmission,
@@ -26,7 +27,6 @@ from peers.gateway.model.messages import (
 from peers.submissions.domain_day import domain_digest, slot_of_domain
 from peers.submissions.submission import code_of, is_row, joined, slot_of_code
 from peers.submissions.wire_messages import (
-    ELSEWHERE,
     UNKNOWN,
     ClaimDomain,
     JudgeSubmission,
@@ -37,16 +37,10 @@ from peers.submissions.wire_messages import (
     ToldSubmission,
 )
 
-ORDER_S_MAX: Final = 10.0  # a team keeps what it is told within a second
-AGAIN_S: Final = 1.0
-ELSEWHERE_S: Final = 0.5  # another peer has heard of another owner sooner than we
 READ_S_MAX: Final = 2.0
 LIST_S_MAX: Final = 5.0
 _NOBODY: Final[frozenset[str]] = frozenset()
 _ACTOR: Final = "submissions"
-
-Current: TypeAlias = Callable[[], Ownership]
-Step: TypeAlias = tuple[int, Callable[[int], Message]]  # a slot, and the message for its owner by its number
 
 
 def _sound(rows: Iterable[ToldSubmission], slot_of: Callable[[str], int]) -> tuple[ToldSubmission, ...]:
@@ -54,55 +48,26 @@ def _sound(rows: Iterable[ToldSubmission], slot_of: Callable[[str], int]) -> tup
     return tuple(told for told in rows if is_row(told.slot, told.code, told.row, slot_of))
 
 
-class _Orders(Errand):
-    """Has the owners of some slots do something, one after the other, until one of them refuses."""
+class _Orders(OwnerOrders):
+    """Has the owners of some slots do something about a submission."""
+
+    actor = _ACTOR
+    silence = "the peers that have this site do not answer"
 
     def __init__(
         self, number: int, me: str, ticket: int, code: bytes, steps: Sequence[Step], current: Current
     ) -> None:
-        super().__init__(number, me, ticket)
-        self._code, self._steps, self._current = code, list(steps), current
-        self._asked: str | None = None
+        super().__init__(number, me, ticket, steps, current)
+        self._code = code
 
-    def start(self, now: float) -> list[Send]:
-        self._limit_at = now + ORDER_S_MAX
-        slot_count = self._current().table.slot_count
-        if any(slot >= slot_count for slot, _ in self._steps):  # anybody can write down such a code
-            return self._end(SiteAnswered(self.ticket, self._code, UNKNOWN))
-        return self._begin_step(now)
+    def refusal_in(self, message: Message) -> tuple[int, str] | None:
+        return (message.request, message.refusal) if isinstance(message, SubmissionAnswered) else None
 
-    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
-        if not isinstance(message, SubmissionAnswered) or message.request != self._request:
-            return None
-        if source.actor != _ACTOR or source.peer != self._asked:
-            return None
-        if message.refusal == ELSEWHERE:
-            self._again_at = now + ELSEWHERE_S
-            return []
-        self._steps.pop(0)
-        if message.refusal or not self._steps:
-            return self._end(SiteAnswered(self.ticket, self._code, message.refusal))
-        return self._begin_step(now)
+    def answer(self, refusal: str) -> Message:
+        return SiteAnswered(self.ticket, self._code, refusal)
 
-    def wake(self, now: float) -> list[Send]:
-        if now >= self._limit_at:
-            return self.refuse("the peers that have this site do not answer")
-        return self._ask(now)
-
-    def wake_at(self) -> float:
-        return min(self._again_at, self._limit_at)
-
-    def _begin_step(self, now: float) -> list[Send]:
-        self._request = self._number_question()
-        return self._ask(now)
-
-    def _ask(self, now: float) -> list[Send]:
-        slot, message = self._steps[0]
-        self._again_at = now + AGAIN_S
-        self._asked = self._current().owner_of(slot)
-        if self._asked is None:
-            return []
-        return [Send(Address(self._asked, _ACTOR), message(self._request))]
+    def nowhere(self) -> Message:
+        return self.answer(UNKNOWN)
 
 
 class SubmitErrand(_Orders):
@@ -124,10 +89,8 @@ class JudgeErrand(_Orders):
     """Answers one `JudgeSite` by one `SiteAnswered`."""
 
     def __init__(self, number: int, me: str, order: JudgeSite, current: Current) -> None:
-        code, verdict = order.code, (order.is_accepted, order.why, order.pages)
-        steps: list[Step] = [
-            (slot_of_code(code), lambda request: JudgeSubmission(request, code, *verdict)),
-        ]
+        verdict, code = order.verdict, order.verdict.code
+        steps: list[Step] = [(slot_of_code(code), lambda request: JudgeSubmission(request, verdict))]
         super().__init__(number, me, order.ticket, code, steps, current)
 
 

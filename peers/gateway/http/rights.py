@@ -12,6 +12,7 @@ from hmac import compare_digest
 from ipaddress import ip_address
 from typing import Final
 
+from mesh.keys.decree import Authority
 from mesh.keys.signed_token import Judgement, SignedToken, TokenJudge, TokenRight, is_signed_token
 from peers.gateway.http.asgi import Header
 from peers.gateway.http.quotas import client_of
@@ -67,6 +68,11 @@ class Rights:
         """Take nothing any more that the administrators with these keys, in hexadecimal, have signed."""
         if self.judge is not None:
             self.judge.revoke(frozenset(subjects))
+
+    @property
+    def authority(self) -> Authority | None:
+        """The judge of all that administrators sign; None where none of them is known."""
+        return None if self.judge is None else self.judge.authority
 
     def is_revoked(self, signer: str) -> bool:
         """Has the administrator with this key, in hexadecimal, been expelled?"""

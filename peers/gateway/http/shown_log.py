@@ -9,12 +9,13 @@ from hashlib import blake2b
 from typing import Final
 
 from mesh.actors.actor import Message
+from peers.engine.queries.query import Sort
 from peers.gateway.model.messages import PagesFound, SearchPages
 from peers.gateway.site.click_links import Click, ClickLinks
 from peers.gateway.site.pages import HITS_PER_PAGE
 from peers.policy.log_rules import QueryLogRules, logged_text
 from peers.policy.rules import DAY_S
-from peers.query_log.log_row import CLIENT_BYTES, URL_CHARS_MAX, is_loggable
+from peers.query_log.log_row import CLIENT_BYTES, URL_CHARS_MAX, is_loggable, list_of
 from peers.query_log.messages import ResultClicked, ResultsShown
 
 # Queries of a client in a day whose clicks count in a comparison of rankings: more than most people ask, and
@@ -48,7 +49,9 @@ class ShownLog:
         query = logged_text(order.text)
         if self.rules is not None and is_loggable(query) and not (order.cursor or order.page_words):
             page = order.offset // HITS_PER_PAGE + 1
-            self._tell(ResultsShown(query, self._digest(client, query), page, len(found.hits)))
+            is_listed = self.rules.clicks and not order.offset and order.order is Sort.SCORE
+            listed = list_of(hit.url for hit in found.hits) if is_listed else b""
+            self._tell(ResultsShown(query, self._digest(client, query), page, len(found.hits), listed))
 
     def draw(self, client: str, query: str) -> int:
         """Return the draw by which two rankings pick the results of a query; 0 where there is but one.

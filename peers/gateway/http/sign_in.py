@@ -1,10 +1,12 @@
 """How a browser, which cannot send the token of an administrator with every page, proves to know it.
 
-Who posts the token once gets a *pass*: a cookie that is good for some hours and only lets see. Orders still
-want the token itself, so a page of another site can order nothing by it. Cookies of a name go to every port
-of it: the pass has an end, who signed the token that was given for it, and a sum that only who has the peer's
-own token can make, and nothing of any token; and the gateways of one machine, which have tokens of their own,
-have cookies of different names. It ends with the token, and with the rights of who signed that.
+Who posts the token once gets a *pass*: a cookie that is good for some hours and lets see, and judge on
+`/moderation` if the token lets order. Other orders still want the token itself. Browsers send the cookie with
+no request that a page of another site makes (`SameSite`), and such requests are refused besides. Cookies of a
+name go to every port of it: the pass has an end, the right and the signer of the token that was given for it,
+and a sum that only who has the peer's own token can make, and nothing of any token; and the gateways of one
+machine, which have tokens of their own, have cookies of different names. It ends with the token, and with the
+rights of who signed that.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
 
-from mesh.keys.signed_token import SignedToken
+from mesh.keys.signed_token import SignedToken, TokenRight
 from peers.gateway.http.asgi import Header
 from peers.gateway.http.rights import OWN, Rights
 
@@ -36,7 +38,7 @@ def cookie_of(token: str, now_s: float, *, is_encrypted: bool, given: SignedToke
       given: the token that was posted.
     """
     seconds = max(0, min(PASS_S, given.not_after - int(now_s)))
-    passed = f"{int(now_s) + seconds}-{given.signer.hex()}"
+    passed = f"{int(now_s) + seconds}-{given.right}-{given.signer.hex()}"
     return _cookie(token, f"{passed}-{_sum(token, passed)}", seconds, is_encrypted)
 
 
@@ -45,22 +47,35 @@ def no_cookie(token: str, *, is_encrypted: bool) -> str:
     return _cookie(token, "", 0, is_encrypted)
 
 
-def has_pass(headers: Iterable[Header], token: str, now_s: float, rights: Rights = NO_RIGHTS) -> bool:
-    """Does a request carry a pass of this token that has not ended, and does its signer still count?"""
+def has_pass(
+    headers: Iterable[Header],
+    token: str,
+    now_s: float,
+    rights: Rights = NO_RIGHTS,
+    right: TokenRight = TokenRight.READ,
+) -> bool:
+    """Does a request carry a pass of this token that has not ended, and does its signer still count?
+
+    Args:
+      right: that the pass has to have; one to order lets see, too.
+    """
     if not token:
         return False
     wanted = _name(token).encode()
     cookies = b"; ".join(value for name, value in headers if name == b"cookie")[:_COOKIES_BYTES_MAX]
     for cookie in cookies.split(b";"):
         name, _, value = cookie.strip().partition(b"=")
-        if name == wanted and _is_good(value.decode("latin-1"), token, now_s, rights):
+        if name == wanted and _is_good(value.decode("latin-1"), token, now_s, rights, right):
             return True
     return False
 
 
-def _is_good(text: str, token: str, now_s: float, rights: Rights) -> bool:
+def _is_good(text: str, token: str, now_s: float, rights: Rights, right: TokenRight) -> bool:
     passed, _, told = text.rpartition("-")
-    until, _, signer = passed.partition("-")
+    until, _, given = passed.partition("-")
+    given_right, _, signer = given.partition("-")
+    if right not in (TokenRight.READ, given_right):
+        return False
     if not (until.isascii() and until.isdigit() and len(until) < 13 and text.isascii()):
         return False
     # The end is looked at last: that it is the one we gave is what the sum says.

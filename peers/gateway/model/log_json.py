@@ -8,6 +8,8 @@ import msgspec
 
 from peers.gateway.model.messages import LogFound
 from peers.policy.log_rules import day_of
+from peers.query_log.log_row import results_in
+from peers.query_log.wire_messages import ListShown
 
 
 class PageShownJson(msgspec.Struct, frozen=True):
@@ -26,7 +28,15 @@ class ClickJson(msgspec.Struct, frozen=True):
     clients: int
 
 
-class LoggedQueryJson(msgspec.Struct, frozen=True):
+class ListShownJson(msgspec.Struct, frozen=True):
+    """A first page of results that at least five clients were shown on a day, and no other one."""
+
+    results: tuple[str, ...]  # digests of URLs, in hexadecimal digits
+    clients: int
+    clicks: tuple[int, ...]  # clients that clicked on each
+
+
+class LoggedQueryJson(msgspec.Struct, frozen=True, omit_defaults=True):
     """A query that at least five clients have asked on a day, or a part of very many."""
 
     day: date
@@ -34,6 +44,7 @@ class LoggedQueryJson(msgspec.Struct, frozen=True):
     clients: int
     pages: tuple[PageShownJson, ...]
     clicks: tuple[ClickJson, ...]
+    lists: tuple[ListShownJson, ...] = ()
 
 
 class RareQueriesJson(msgspec.Struct, frozen=True):
@@ -73,6 +84,7 @@ def log_json(found: LogFound) -> LogPartJson:
             each.clients,
             tuple(PageShownJson(*page) for page in each.pages),
             tuple(ClickJson(*click) for click in each.clicks),
+            tuple(_list_json(shown) for shown in each.lists),
         )
         for each in found.told.queries
     )
@@ -82,3 +94,8 @@ def log_json(found: LogFound) -> LogPartJson:
         for each in found.told.compared
     )
     return LogPartJson(found.peers, found.peer, queries, rare, found.told.next.hex(), compared)
+
+
+def _list_json(shown: ListShown) -> ListShownJson:
+    results = tuple(each.hex() for each in results_in(shown.results))
+    return ListShownJson(results, shown.clients, shown.clicks)

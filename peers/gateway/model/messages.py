@@ -11,13 +11,15 @@ from peers.crawler.model.wire_messages import FoundLink
 from peers.engine.queries.query import Sort
 from peers.engine.queries.query_language import Remark
 from peers.engine.rescoring.explanation import Explanation
+from peers.entities.sealed_row import SealedRow
 from peers.gateway.model.settings import GatewaySettings
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts, ListedEntry
-from peers.link_graph.wire_messages import BacklinksListed
+from peers.link_graph.wire_messages import BacklinksListed, RanksListed
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import ToldVersion
 from peers.submissions.submission import Submission
+from peers.submissions.verdict import Verdict
 from peers.submissions.wire_messages import SubmissionsTold
 from peers.topics.wire_messages import ContentCounts, SliceCounts
 from peers.watch.wire_messages import NOTICES_TOLD_MAX, NoticesTold
@@ -67,6 +69,9 @@ class FoundPage(msgspec.Struct, frozen=True):
     section_id: str = ""  # that leads there behind #; "" where the heading has none
     synopsis: str = ""  # how it is called what the query names, in lines; "" where the page does not say
     entries: tuple[ListedEntry, ...] = ()  # of a directory, those that show why it was found
+    # Of a page as it was, until when that was asked for, and when it was replaced or gone; 0.0 for neither.
+    as_of: float = 0.0
+    until: float = 0.0
 
 
 class Relaxed(msgspec.Struct, frozen=True):
@@ -121,6 +126,22 @@ class CountsSummed(Message, frozen=True):
     end: int  # number of the slice of now, which is not counted yet
     slices: tuple[SliceCounts, ...]
     together: ContentCounts
+
+
+class GatherRanks(Message, frozen=True):
+    """HTTP to searcher: ask all peers which pages have the highest ranks. Answered by `RanksGathered`."""
+
+    ticket: int
+    most: int  # of each peer
+    hidden: tuple[str, ...] = ()  # domains that are not shown to this reader
+
+
+class RanksGathered(Message, frozen=True):
+    """Searcher to HTTP: the answers of all peers, in the order of their ids."""
+
+    ticket: int
+    told: tuple[tuple[str, RanksListed], ...]
+    silent: tuple[str, ...]  # peers that have not answered
 
 
 class PagesFound(Message, frozen=True):
@@ -451,13 +472,10 @@ class SubmitUrl(Message, frozen=True):
 
 
 class JudgeSite(Message, frozen=True):
-    """HTTP to searcher: an administrator accepts a submission, or refuses it. Answered by `SiteAnswered`."""
+    """HTTP to searcher: an administrator has judged a submission. Answered by `SiteAnswered`."""
 
     ticket: int
-    code: bytes
-    is_accepted: bool
-    why: str = ""
-    pages: int = 0  # at most; 0 for what the policy said
+    verdict: Verdict
 
 
 class SiteAnswered(Message, frozen=True):
@@ -498,3 +516,33 @@ class SitesListed(Message, frozen=True):
     peers: tuple[str, ...]  # that have parts, in order
     peer: str  # whose this is
     told: SubmissionsTold
+
+
+class KeepRow(Message, frozen=True):
+    """HTTP to searcher: have the mesh keep this row of an entity. Answered by `RowAnswered`."""
+
+    ticket: int
+    public: bytes
+    row: SealedRow
+
+
+class RowAnswered(Message, frozen=True):
+    """Searcher to HTTP: the row is where it belongs, or why it is not."""
+
+    ticket: int
+    refusal: str = ""
+
+
+class FindRow(Message, frozen=True):
+    """HTTP to searcher: which row of an entity has this name? Answered by `RowFound`."""
+
+    ticket: int
+    public: bytes
+
+
+class RowFound(Message, frozen=True):
+    """Searcher to HTTP."""
+
+    ticket: int
+    is_on: bool  # entities are kept, as a peer has said that keeps the slot
+    row: SealedRow | None = None

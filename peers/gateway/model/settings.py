@@ -63,6 +63,9 @@ class GatewaySettings(GatewayConfig, frozen=True, forbid_unknown_fields=True, kw
     admin_token: Annotated[str, Meta(pattern=r"^([!-~]{16,})?$")] = ""
     # Of pools that people judge here and of their judgements, in the data folder; "" for none.
     judging_folder: str = ""
+    # File of an administrator's key, if there is one, by which /moderation signs the verdicts of those who
+    # have signed in with a token that lets order: moderator.key beside config.toml; "" for none.
+    moderator_key: str = ""
     # Of pages of results that are kept to be shown again, about 10 kB each; 0 keeps none.
     cache_bytes_max: Annotated[int, Meta(ge=0)] = 16 << 20
     # Of one client, as are those below: an IPv4 address, or the /64 of an IPv6 one; 0 for no limit.

@@ -108,7 +108,8 @@ class ExcerptStage(Stage):
             self.has_denials = True
             self._shared.hits_denied += 1
             witnesses.note_denied(url, claimant, peer)
-            self._shared.doubts.note(Doubt(url, claimant, peer), now)
+            if self._task.span is None:  # they are asked once more about pages as they are
+                self._shared.doubts.note(Doubt(url, claimant, peer), now)
 
     def _reported_shares(self, url: str) -> set[Share]:
         """The share that gives a hit, if that is known on the word of an aggregator."""

@@ -9,7 +9,8 @@ where they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from mesh.domains import registrable_domain
@@ -22,6 +23,7 @@ from peers.index.wire_messages import Hit
 
 FOLDED_DEPTH: Final = 300  # thirty pages
 NO_TEAM: Final = -1
+NOTHING_CLICKED: Final[Mapping[str, float]] = MappingProxyType({})
 UNDER_MAX: Final = 3  # of one result: more than there should be, see `copies.groups`
 
 
@@ -63,6 +65,7 @@ class HitList:
         is_spread: bool = False,
         has_copies: bool = False,
         draft: Draft | None = None,
+        clicked: Mapping[str, float] = NOTHING_CLICKED,
     ) -> None:
         """Order hits.
 
@@ -72,6 +75,7 @@ class HitList:
           is_head: whether they are the first ones; else those behind a place in the tail.
           is_spread: whether sites take turns.
           has_copies: whether copies are results, too, so that nothing is folded.
+          clicked: by URL, the weight of what readers open, see `rescoring.model.Candidate`.
           draft: by which a second ranking orders the same candidates, too; None for the one in force alone.
         """
         # Without features there is nothing to mix in: the order is that of the scores.
@@ -79,9 +83,13 @@ class HitList:
         n_candidates = MODEL_DEPTH if has_model else 0
         of_url = {hit.url: (share, hit) for share, hit in found[:n_candidates]}
         self._candidates = [Candidate(url, hit.score, hit.features) for url, (_, hit) in of_url.items()]
+        if clicked:
+            self._candidates = [
+                each._replace(clicked=clicked.get(each.url, 0.0)) for each in self._candidates
+            ]
         ranked = [
             RankedHit(*of_url[each.url], each.score, True)
-            for each in reranked(self._candidates, scale or 0.0)
+            for each in reranked(self._candidates, scale or 0.0, has_clicks=bool(clicked))
         ]
         if draft is not None:
             ranked = _drafted(ranked, self._candidates, scale or 0.0, draft)
@@ -126,7 +134,8 @@ def _drafted(
     from peers.judging.team_draft import coins_of, team_draft
 
     of_url = {each.hit.url: each for each in ranked}
-    first, second = [*of_url], [each.url for each in reranked(candidates, scale, draft.weights)]
+    by_second = reranked(candidates, scale, draft.weights, has_clicks=True)
+    first, second = [*of_url], [each.url for each in by_second]
     if first == second:
         return ranked
     picked = team_draft(first, second, coins_of(draft.query, draft.draw))

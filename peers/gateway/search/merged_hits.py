@@ -64,6 +64,7 @@ def hits_of(
     given = [(share, hit) for share, answer in found.items() for hit in answer.hits]
     places = [(-hit.score, hit.url, n) for n, (_, hit) in enumerate(given) if isfinite(hit.score)]
     share_of: dict[str, Share | None] = {}  # by host
+    is_past = task.span is not None
     for _, url, place in sorted(places):
         share, hit = given[place]
         host = host_of(url) if has_host(url) else ""
@@ -73,7 +74,9 @@ def hits_of(
             task.view.refuse_hit(_giver_of(share, task), Offence.FOREIGN_HITS)
         elif hit.score > greatest:
             task.view.refuse_hit(_giver_of(share, task), Offence.IMPOSSIBLE_SCORES)
-        elif not task.view.policy.is_taken_down(url) and not task.witnesses.hides(url, share.peer):
+        elif not task.view.policy.is_taken_down(
+            url.partition(" ")[0] if is_past else url
+        ) and not task.witnesses.hides(url, share.peer):
             yield share, hit
 
 
@@ -150,6 +153,7 @@ class MergedHits:
             is_spread=task.is_spread,
             has_copies=task.query.has_copies,
             draft=self._draft,
+            clicked=task.clicked,
         )
         start = self._start = self._list.start_of(task.cursor) if task.cursor else task.offset
         self.page = self._list.hits[start : start + task.k]
@@ -182,10 +186,20 @@ class MergedHits:
             next=self._next,
             order=task.order.order,
             corrected=mended.text if mended and mended.is_sure else "",
-            suggestion=mended.text if mended and not mended.is_sure else "",
+            suggestion=mended.text if mended and not mended.is_sure else self._listed_word(with_all),
             also_called=() if self._start else self._other_names(excerpt_of),
             teams=self._teams() if self._draft else (),
         )
+
+    def _listed_word(self, with_all: int | None) -> str:
+        """Return the query with a word that the policy lists, where no page has what sounds like it."""
+        words = self._task.view.user_words
+        has_none = bool(self._step.nowhere) or with_all == 0 or not self._total
+        if not words or not has_none or self._task.mended is not None or self._task.order.is_verbatim:
+            return ""
+        from peers.gateway.suggesting.listed_words import meant  # loaded where the policy has words
+
+        return meant(words, self._task.order.text)
 
     def _teams(self) -> tuple[int, ...]:
         return tuple(each.team for each in self.page if not self._is_denied(each))
@@ -240,8 +254,9 @@ class MergedHits:
         return self._list.cursor_behind(end - 1, self._task.digest, step_number).encode()
 
     def _found_page(self, ranked: RankedHit, excerpt_of: ExcerptOf) -> FoundPage:
-        url = ranked.hit.url
-        excerpt = excerpt_of(url) or Excerpt(url, "", "", (), (), 0.0)
+        key = ranked.hit.url
+        excerpt = excerpt_of(key) or Excerpt(key, "", "", (), (), 0.0)
+        url, until = (key, 0.0) if self._task.span is None else _page_and_end(key)
         return FoundPage(
             url=url,
             title=harmless(excerpt.title),
@@ -265,11 +280,13 @@ class MergedHits:
             section_id=excerpt.section_id,
             synopsis="\n".join(map(harmless, excerpt.synopsis.split("\n"))),
             entries=excerpt.entries,
-            is_confirmed=self._task.witnesses.have_confirmed(url, ranked.share.peer),
+            is_confirmed=self._task.witnesses.have_confirmed(key, ranked.share.peer),
+            as_of=self._task.span[1] if self._task.span else 0.0,
+            until=until,
         )
 
     def _also_at(self, ranked: RankedHit) -> tuple[str, ...]:
-        return tuple(each.hit.url for each in ranked.under if not self._is_denied(each))
+        return tuple(each.hit.url.partition(" ")[0] for each in ranked.under if not self._is_denied(each))
 
     def _explanation(self, ranked: RankedHit, encoded: bytes) -> Explanation | None:
         """Put the parts of the full model on top of the explanation that the peer of a page gives."""
@@ -283,8 +300,17 @@ class MergedHits:
             return None
         if not ranked.is_candidate or self._scale is None:
             return bm25f
-        candidate = Candidate(ranked.hit.url, ranked.hit.score, ranked.hit.features)
+        url, hit = ranked.hit.url, ranked.hit
+        candidate = Candidate(url, hit.score, hit.features, self._task.clicked.get(url, 0.0))
         return explain_mix(candidate, bm25f, self._scale, self._list.newest)
+
+
+def _page_and_end(key: str) -> tuple[str, float]:
+    """Return the URL of a page as it was, and when that was over; 0.0 where it is so still."""
+    from peers.engine.pages.past import read_key
+
+    url, lifetime = read_key(key)
+    return url, lifetime.until if lifetime is not None and isfinite(lifetime.until) else 0.0
 
 
 def _facets(found: Mapping[Share, HitsFound]) -> FacetCounts:

@@ -32,7 +32,7 @@ it has told something else than is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from math import inf
 
 import msgspec
@@ -46,6 +46,7 @@ from peers.gateway.model.messages import Coverage, PagesFound, SearchPages
 from peers.gateway.search.correction import beside, mistyped_in
 from peers.gateway.search.correction_stage import CorrectionStage
 from peers.gateway.search.excerpt_stage import ExcerptStage
+from peers.gateway.search.hit_list import NOTHING_CLICKED
 from peers.gateway.search.merged_hits import MergedHits
 from peers.gateway.search.plan import Plan, Share
 from peers.gateway.search.relaxation import ENOUGH, steps_of
@@ -89,8 +90,15 @@ class Search(Errand):
         self._with_all: int | None = None  # pages that have all words
         self._is_counted = True  # by all shares of the plan, at the last search
 
+    def take_clicks(self, clicked: Mapping[str, float] | None) -> None:
+        """Order by what readers open, too; None where nobody says it. Before it starts."""
+        self._task.clicked = clicked or NOTHING_CLICKED
+        self._task.has_clicks = clicked is not None
+
     def start(self, now: float) -> list[Send]:
         self._task.started = now
+        if self._task.span is not None:
+            self._task.check_span(now)
         if self._task.query.is_empty:
             return self._end_without_asking()
         return self._check(now) if self._cached else self._count(now)
@@ -307,9 +315,16 @@ class Search(Errand):
         self._shared.incomplete += coverage.missing > 0
         self._shared.cache.misses += 1
         seconds = now - self._task.started
-        is_poor = self._merged.is_cut or witnesses.has_denied or not self._task.is_mended_by_all
+        is_whole = self._task.is_mended_by_all and self._task.has_clicks
+        is_poor = self._merged.is_cut or witnesses.has_denied or not is_whole
         answer = self._merged.answer(stage.excerpt_of, coverage, self._with_all, seconds)
-        if not coverage.missing and self._task.order.order is Sort.SCORE and not self._task.is_in_tail:
+        is_of_now = self._task.span is None
+        if (
+            not coverage.missing
+            and self._task.order.order is Sort.SCORE
+            and not self._task.is_in_tail
+            and is_of_now
+        ):
             self._shared.to_compare = searched.question
         if not coverage.missing and not plan.absent and stage.is_read() and self._is_counted and not is_poor:
             editions = {share: edition_of(found) for share, found in searched.found_by(plan).items()}

@@ -16,6 +16,7 @@ from peers.gateway.model.messages import SearchPages
 from peers.gateway.search.correction import Mended
 from peers.gateway.search.cursor import Cursor, decode_cursor, digest_of
 from peers.gateway.search.deduplication import needed_for
+from peers.gateway.search.hit_list import NOTHING_CLICKED
 from peers.gateway.search.page_words import with_telling_words
 from peers.gateway.search.plan import Share
 from peers.gateway.search.shared_state import SharedState
@@ -55,6 +56,7 @@ class SearchTask:
       k: hits on the page.
       offset: of the first of them, where there is no cursor.
       started: when it began.
+      span: from when to when pages are found as they were; None for as they are.
       number_question: gives the next request number.
       witnesses: of its hits.
       reported: the answers of shares that are known on the word of aggregators.
@@ -62,6 +64,8 @@ class SearchTask:
       may_mend: whether mistyped words are to be looked for.
       mended: the query that was meant, where that is another one (`correction`).
       hedges_left: times that others may still be asked for those that are late.
+      clicked: by URL, the weight of what readers of this query open, where the policy gives it one.
+      has_clicks: False when whoever keeps the log was silent.
       is_mended_by_all: False when some have not said which of their words are like those typed.
     """
 
@@ -87,6 +91,7 @@ class SearchTask:
         self.k = min(max(order.k, 1), SNIPPETS_MAX)
         self.offset = min(max(order.offset, 0), HITS_MAX)
         self.started = 0.0
+        self.span = reading.span
         self.number_question = number_question
         self.witnesses = Witnesses(me, view)
         self.reported: dict[Share, ReportedHits] = {}
@@ -99,9 +104,19 @@ class SearchTask:
         self.mended: Mended | None = None
         self.is_mended_by_all = True
         self.hedges_left = HEDGES_MAX
+        self.clicked: Mapping[str, float] = NOTHING_CLICKED
+        self.has_clicks = True
         self._readings_left = READINGS_MAX
         self._restarts_left = RESTARTS_MAX
         self._n_deeper = 0
+
+    def check_span(self, now: float) -> None:
+        """Search pages as they are where the mesh does not search the past that is asked for."""
+        assert self.span is not None
+        rules = self.view.policy.search_history
+        is_kept = rules is not None and self.span[0] >= now - rules.keep_s
+        self.remarks += (Remark(Oddity.AS_OF if is_kept else Oddity.NO_PAST),)
+        self.span = self.span if is_kept else None
 
     @property
     def searched_text(self) -> str:

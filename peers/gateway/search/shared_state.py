@@ -21,6 +21,7 @@ from peers.text.synonyms import synonyms_of
 # Peers, from which on aggregators ask most of them: until then a gateway is at least as fast without, and
 # none of them is believed; from then on ten searches a second take a fifth of a core and more.
 AGGREGATED_FROM: Final = 200
+SPANS_MAX: Final = 16  # whose counts are kept
 PLANS_MAX: Final = 16  # each 200 kB, and counts of its stand-ins; who is late does not change that fast
 
 
@@ -35,6 +36,7 @@ class SharedState:
       cache: pages of results under it.
       policy: of the mesh: what it takes down is in no answer.
       synonyms, user_words: that it lists.
+      click_weight: of what readers open, 0 for none.
       class_names: of the classes of its pages.
       aggregated_from: peers that a question goes to, from which on aggregators ask most of them.
       mistrusted: aggregators that reported another answer than the member gave itself, and these members.
@@ -52,6 +54,7 @@ class SharedState:
         self.aggregated_from = aggregated_from
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
         self.user_words = _words_in(policy) if policy.user_words else NO_USER_WORDS
+        self.click_weight = _click_weight_of(policy)
         self.class_names = class_names
         self.punctuality = Punctuality(_asked(ownership))
         self.doubts = Doubts(ownership.me)
@@ -68,6 +71,7 @@ class SharedState:
         self.hedges = 0
         self.bridged = 0
         self.hedges_denied = 0
+        self._day = 0  # of the last search that went by clicks
         self.to_compare: SearchSlots | None = None  # what was searched last, if another member is to say so
 
     def refuse_hit(self, peer: str, offence: Offence) -> None:
@@ -116,12 +120,27 @@ class SharedState:
         """Show by this one; no page of results that was made under another."""
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
         self.user_words = _words_in(policy) if policy.user_words else NO_USER_WORDS
+        self.click_weight = _click_weight_of(policy)
         self.cache.clear()
+
+    def begin_day(self, day: int) -> None:
+        """Show no page of results that is ordered by the clicks up to another day."""
+        if self._day != day:
+            self._day = day
+            self.cache.clear()
 
     def change_classes(self, names: Set[str]) -> None:
         """Read queries by these; show no page of results that was made by others."""
         self.class_names = names
         self.cache.clear()
+
+    def statistics_of(self, span: tuple[float, float]) -> TermStatistics:
+        """Return the counts of pages as they were in a span."""
+        counts = self._of_spans.pop(span, None) or TermStatistics()
+        self._of_spans[span] = counts
+        if len(self._of_spans) > SPANS_MAX:
+            del self._of_spans[next(iter(self._of_spans))]
+        return counts
 
     def plan(self, absent: Set[str]) -> Plan:
         """The plan without these peers, of which those that serve no slots make no difference."""
@@ -136,6 +155,7 @@ class SharedState:
     def _take(self, ownership: Ownership) -> None:
         self.ownership = ownership
         self.statistics = TermStatistics()
+        self._of_spans: dict[tuple[float, float], TermStatistics] = {}
         self.cache.clear()
         self._plans: dict[Absent, Plan] = {}
         self.mistrusted: set[str] = set()
@@ -144,11 +164,16 @@ class SharedState:
         """Forget all plans but the one without stand-ins, and the counts of stand-ins."""
         self._plans = {names: plan for names, plan in self._plans.items() if names == NOBODY_ABSENT}
         self.statistics.forget_stand_ins()
+        self._of_spans.clear()
 
 
 def _asked(ownership: Ownership) -> Set[str]:
     """The live peers that serve slots."""
     return ownership.alive & ownership.slots_answered.keys()
+
+
+def _click_weight_of(policy: Policy) -> float:
+    return policy.query_log.click_weight if policy.query_log is not None else 0.0
 
 
 def _words_in(policy: Policy) -> UserWords:

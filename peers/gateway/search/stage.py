@@ -15,11 +15,20 @@ from peers.gateway.errands.round import REPEAT_AFTER_S, Round
 from peers.gateway.search.plan import Absent, Plan, Share
 from peers.gateway.search.search_task import SearchTask
 from peers.gateway.search.term_statistics import Edition
-from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
+from peers.index.wire_messages import (
+    AskPast,
+    CountTerms,
+    ExcerptsRead,
+    HitsFound,
+    ReadExcerpts,
+    SearchSlots,
+    TermsCounted,
+)
 
 COUNTING_S_MAX: Final = 1.0
 SEARCHING_S_MAX: Final = 1.0
 READING_S_MAX: Final = 0.5
+_OfPast: Final = (CountTerms, SearchSlots, ReadExcerpts)
 
 Reported: TypeAlias = TermsCounted | HitsFound
 Answer: TypeAlias = Reported | ExcerptsRead
@@ -148,6 +157,8 @@ class Stage(ABC):
         now: float,
     ) -> list[Send]:
         shared = self._shared
+        if self._task.span is not None:
+            questions = _of_span(questions, *self._task.span)
         punctuality, limit_s = shared.punctuality, self._limit_at - now
         if len(questions) >= shared.aggregated_from and (question := common_question(questions.values())):
             round_: Round = GroupRound(question, questions, shared.apart, punctuality.silent, now, limit_s)
@@ -227,6 +238,12 @@ class Stage(ABC):
     def _best_plan(self, editions: EditionsOf) -> Plan:
         """The one that speaks for most slots, of equal ones that with the fewest stand-ins."""
         return max(self.plans, key=lambda plan: slots_spoken_for(plan, editions))
+
+
+def _of_span(questions: Mapping[str, Message], begin: float, end: float) -> Mapping[str, Message]:
+    """Return the same questions about pages as they were; one and the same object where that was so."""
+    asked = {id(each): AskPast(begin, end, each) for each in questions.values() if isinstance(each, _OfPast)}
+    return {peer: asked[id(each)] for peer, each in questions.items()}
 
 
 def slots_spoken_for(plan: Plan, editions: EditionsOf) -> int:

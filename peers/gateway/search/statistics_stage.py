@@ -124,7 +124,9 @@ class StatisticsStage(TermStage):
         everybody = task.view.plan(frozenset())
         self._bridged = task.view.plan(task.view.punctuality.tardy)
         plans = [everybody, self._bridged] if self._bridged.stand_ins() else [everybody]
-        super().__init__(task, plans, task.view.statistics, COUNTING_S_MAX, now)
+        view, span = task.view, task.span
+        statistics = view.statistics if span is None else view.statistics_of(span)
+        super().__init__(task, plans, statistics, COUNTING_S_MAX, now)
 
     def begin(self, now: float) -> list[Send]:
         sends = self._ask_to_count(self.plans[0].slots, NOBODY_ABSENT, now)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from starlette.datastructures import QueryParams
 
-from mesh.urls import canonical, host_of
+from mesh.urls import canonical_with_ftp, host_of
 from peers.gateway.model.messages import PagesFound, VersionsFound
 from peers.gateway.site.memento import digits_of, moment_in
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
@@ -150,7 +150,7 @@ def _scope(text: str, wanted: str) -> tuple[str, MatchType]:
         text, match = text[2:].removesuffix("/*"), MatchType.DOMAIN
     elif not wanted and text.endswith("*"):
         text, match = text[:-1], MatchType.PREFIX
-    url = canonical(text if "://" in text[:10] else f"http://{text}")
+    url = canonical_with_ftp(text if "://" in text[:10] else f"http://{text}")
     if url is None:
         raise NoCdxQuery("give a URL in the parameter url, such as example.org/page or *.example.org")
     return url, match

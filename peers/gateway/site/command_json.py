@@ -149,3 +149,24 @@ class JudgingJson(msgspec.Struct, frozen=True):
     pages: int
     assessors: tuple[AssessorJson, ...]
     pools: tuple[str, ...] = ()  # all that there are, where none was asked about
+
+
+class RowJson(msgspec.Struct, frozen=True):
+    """A sealed row of an entity; bytes are written in Base64."""
+
+    number: int
+    until_day: int  # the last one on which it is kept, in days since the epoch
+    sealed: bytes
+    signature: bytes
+
+
+class EntityRulesJson(msgspec.Struct, frozen=True):
+    """The policy on entities."""
+
+    days: int  # for which one is kept after its last change
+
+
+class RowKeptJson(msgspec.Struct, frozen=True):
+    """The answer to a row that the mesh has kept."""
+
+    number: int

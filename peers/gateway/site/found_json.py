@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
@@ -14,6 +14,9 @@ from peers.gateway.site.pages import Reader, remark_text, word_of
 from peers.gateway.site.sections import section_url
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX, FacetCounts, FacetValues
 from peers.text.query_class import QueryClass, query_class
+
+if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
 
 _ENGLISH = Reader("en", False)
 
@@ -73,6 +76,10 @@ class HitJson(msgspec.Struct, frozen=True):
     section_url: str = ""  # that leads there; "" where nothing does
     synopsis: str = ""  # where `q` names a command or function: how the page says it is called, in lines
     entries: list[EntryJson] = []  # of a directory (`type` inode/directory), those that show why it was found
+    # With `asof:` and `between:` the end of what was asked for, and when the version was replaced or gone,
+    # seconds since the epoch; `until` is 0 of one that is there still.
+    as_of: float | msgspec.UnsetType = msgspec.UNSET
+    until: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class RemarkJson(msgspec.Struct, frozen=True):
@@ -89,9 +96,10 @@ class RelaxedJson(msgspec.Struct, frozen=True):
     with_all: int | None  # so many have all words; null when that was not counted
 
 
-class FacetValueJson(msgspec.Struct, frozen=True):
+class FacetValueJson(msgspec.Struct, frozen=True, omit_defaults=True):
     value: str
     count: int
+    below: str = ""  # of a class: that which it is below, among these; whose count has these pages, too
 
 
 class FacetsJson(msgspec.Struct, frozen=True):
@@ -126,7 +134,11 @@ class FoundJson(msgspec.Struct, frozen=True):
 
 
 def found_json(
-    query: str, found: PagesFound, took_s: float, related: tuple[str, ...] | None = None
+    query: str,
+    found: PagesFound,
+    took_s: float,
+    related: tuple[str, ...] | None = None,
+    classes: ClassModel | None = None,
 ) -> FoundJson:
     """Return an answer as programs get it.
 
@@ -134,6 +146,7 @@ def found_json(
       query: as it was typed.
       took_s: seconds from the request to the answer.
       related: queries; None where none were wanted.
+      classes: of the mesh, None where it has none.
     """
     relaxed = found.relaxed
     return FoundJson(
@@ -153,7 +166,7 @@ def found_json(
         ),
         next=found.next,
         is_cached=found.is_cached,
-        facets=_facets(found.facets) if found.facets else msgspec.UNSET,
+        facets=_facets(found.facets, classes) if found.facets else msgspec.UNSET,
         corrected=found.corrected,
         suggestion=found.suggestion,
         also_called=list(found.also_called),
@@ -185,6 +198,8 @@ def _hit(hit: FoundPage) -> HitJson:
         section_url(hit),
         hit.synopsis,
         _entries(hit) if hit.entries else [],
+        hit.as_of or msgspec.UNSET,
+        hit.until if hit.as_of else msgspec.UNSET,
     )
 
 
@@ -206,7 +221,7 @@ def _explanation(explanation: Explanation) -> ExplanationJson:
     )
 
 
-def _facets(counts: FacetCounts) -> FacetsJson:
+def _facets(counts: FacetCounts, classes: ClassModel | None) -> FacetsJson:
     def values(of_facet: FacetValues) -> list[FacetValueJson]:
         return [FacetValueJson(value, count) for value, count in of_facet]
 
@@ -215,5 +230,12 @@ def _facets(counts: FacetCounts) -> FacetsJson:
         values(counts.languages),
         values(counts.types),
         values(counts.years),
-        values(counts.classes) if counts.classes else msgspec.UNSET,
+        _classes(counts.classes, classes) if counts.classes else msgspec.UNSET,
     )
+
+
+def _classes(counts: FacetValues, classes: ClassModel | None) -> list[FacetValueJson]:
+    from peers.gateway.site.class_counts import parents_in  # loaded where a mesh has classes
+
+    parents = parents_in(counts, classes)
+    return [FacetValueJson(name, count, parents[name]) for name, count in counts]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -118,6 +118,26 @@ def hrefs_in(markup: str, limit: int) -> tuple[str, ...]:
             if len(found) == limit:
                 break
     return tuple(found)
+
+
+def with_hrefs(markup: str, written: Mapping[str, str]) -> str:
+    """Return a page with other links.
+
+    Args:
+      written: the new link by the old one, as a browser reads that; it is put in between double quotes.
+    """
+    parts = markup.split("<")
+    for number, part in enumerate(parts):
+        match = _HREF.match(part[:TAG_CHARS_MAX]) if part[:1] in ("a", "A") else None
+        if match is None or match.lastindex is None:
+            continue
+        instead = written.get(html.unescape(match[match.lastindex] or ""))
+        if instead is not None:
+            start, end = match.span(match.lastindex)
+            is_quoted = match.lastindex < 3
+            quoted = f'"{html.escape(instead)}"'
+            parts[number] = part[: start - is_quoted] + quoted + part[end + is_quoted :]
+    return "<".join(parts)
 
 
 def style_of_links(hrefs: Sequence[str]) -> str:

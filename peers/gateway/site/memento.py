@@ -41,6 +41,17 @@ def moment_in(text: str) -> float | None:
         return None
 
 
+def end_in(digits: str) -> float | None:
+    """Return the end of a year, a day or a second in 4, 8 or 14 digits; None when they are none.
+
+    A day ends at midnight UTC: who asks for it sees all that was there on it.
+    """
+    if len(digits) not in (4, 8, 14) or not (digits.isascii() and digits.isdigit()):
+        return None
+    moment_s = moment_in(digits + "1231235959"[len(digits) - 4 :])
+    return None if moment_s is None else latest_in(moment_s)
+
+
 def latest_in(moment_s: float) -> float:
     """Return the end of the second of a time that was written without parts of it."""
     return floor(moment_s) + _END_OF_SECOND_S

@@ -41,12 +41,14 @@ from peers.gateway.model.status import PeerState, Report, Total
 from peers.gateway.model.time_words import utc
 from peers.gateway.site.click_links import ClickLinks
 from peers.gateway.site.date_range import date_range
+from peers.gateway.site.memento import digits_of
 from peers.gateway.site.sections import section_url
-from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, framed_html
+from peers.gateway.site.stored_page import DisplayKind, PageSnapshot, framed_html, linked_within
 from peers.gateway.site.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
 from peers.index.wire_messages import HITS_MAX, FacetCounts
 
 if TYPE_CHECKING:
+    from peers.engine.pages.class_model import ClassModel
     from peers.gateway.model.listed_file import ListedFile
 
 HITS_PER_PAGE: Final = 10
@@ -94,6 +96,7 @@ class Reader(NamedTuple):
 
     language: str  # of `TEXTS`
     is_chosen: bool  # by hand: links keep it
+    takes_sites: bool = False  # that people submit, where the policy of the mesh says so
 
     def say(self, key: str, **values: object) -> str:
         """The text of that key with its values put in, not yet escaped."""
@@ -177,6 +180,7 @@ class _FacetValue(NamedTuple):
     name: str
     pages: str
     href: str  # of the query narrowed to it
+    below: tuple[_FacetValue, ...] = ()  # of a class, those below it
 
 
 class _Facet(NamedTuple):
@@ -301,6 +305,8 @@ _REMARK_TEXTS: Final = {
     Oddity.CUT_SHORT: "remark_cut_short",
     Oddity.TOO_COMPLEX: "remark_too_complex",
     Oddity.NO_CURSOR: "remark_no_cursor",
+    Oddity.AS_OF: "remark_as_of",
+    Oddity.NO_PAST: "remark_no_past",
 }
 _STATE_TEXTS: Final = {
     PeerState.CUT_OFF: "state_cut_off",
@@ -340,6 +346,7 @@ def result_page(
     today: date,
     related: tuple[str, ...] = (),
     links: ClickLinks | None = None,
+    classes: ClassModel | None = None,
 ) -> str:
     """A page of results.
 
@@ -348,10 +355,11 @@ def result_page(
       today: UTC; days close to it are told by words.
       related: queries that go beyond this one.
       links: over which the gateway sees what is clicked on; None for those of the pages themselves.
+      classes: of the mesh, None where it has none.
     """
     same = msgspec.structs.replace(found, ticket=0, seconds=0.0, is_cached=False)
     took = reader.say("took", ms=max(1, round(took_s * 1_000)))
-    return _result_page(reader, wish, same, today, related, links).replace(_TOOK, escape(took), 1)
+    return _result_page(reader, wish, same, today, related, links, classes).replace(_TOOK, escape(took), 1)
 
 
 @lru_cache(maxsize=PAGES_CACHED)
@@ -362,6 +370,7 @@ def _result_page(
     today: date,
     related: tuple[str, ...],
     links: ClickLinks | None,
+    classes: ClassModel | None,
 ) -> str:
     """A page of results that is the same whenever it is shown, with `_TOOK` for how long it took."""
     page, last = wish.page, _last_page(found.total)
@@ -396,7 +405,7 @@ def _result_page(
         filters=list(_filters(reader, wish)),
         instead=[] if found.total else list(_instead(reader, wish)),
         is_of_files=bool(_OF_FILES.search(wish.query)),
-        facets=_facets(reader, wish, found.facets) if found.facets else [],
+        facets=_facets(reader, wish, found.facets, classes) if found.facets else [],
         dates=date_range(wish.query, today) if found.facets and found.facets.years else None,
         sorts=[
             _Choice(reader.say(text), wish._replace(order=order).link(reader), order is wish.order)
@@ -499,6 +508,7 @@ def stored_page_view(
     *,
     is_sample: bool = False,
     has_graph: bool = False,
+    as_of: str = "",
 ) -> str:
     """The stored copy in its frame, under a banner; to be sent with a sandboxing policy.
 
@@ -508,6 +518,7 @@ def stored_page_view(
       stored_links: as they are written, those that are marked; None where nobody wants to know.
       is_sample: whether the reader may want the page as a sample of a class; the command for that is shown.
       has_graph: whether the mesh keeps which pages link to it.
+      as_of: what is to be said of the day whose version it is.
     """
     asked = {"url": url, "q": query} if query else {"url": url}
     return render(
@@ -527,6 +538,7 @@ def stored_page_view(
         lack=reader.say(_LACK_TEXTS[page.lack]) if page.lack else "",
         address=address_of(url),
         has_live=not is_of_files(url),
+        as_of=as_of,
         fetched=_day(reader, fetched_at) or "?",
         gone=_day(reader, gone_at) if gone_at else "",
         versions=reader.link("/page", url=url, versions=""),
@@ -537,6 +549,22 @@ def stored_page_view(
         # A URL is hostile, and this goes into a shell.
         collect=f"tianmesh classes collect CLASS {quoted(url)} --into samples.tsv" if is_sample else "",
     )
+
+
+def page_at_day(
+    reader: Reader, url: str, fetched_at: float, at_s: float, page: PageSnapshot, ways: str
+) -> str:
+    """The version of a page of some day in its frame; its links lead to other pages as of then.
+
+    Args:
+      at_s: the end of that day.
+      ways: what stands before the URL of a page in the address of its version of that day.
+    """
+    if page.kind is DisplayKind.HTML:
+        page = linked_within(url, page, ways)
+    day = f"{utc(at_s):%Y-%m-%d}" if utc(at_s) else "?"
+    as_of = reader.say("stored_as_of" if fetched_at <= at_s else "stored_as_of_later", date=day)
+    return stored_page_view(reader, url, fetched_at, 0.0, page, as_of=as_of)
 
 
 def _has_file(page: PageSnapshot) -> bool:
@@ -586,9 +614,9 @@ def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
 def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies: str, query: str) -> _Result:
     has_title = bool(hit.title.strip())
     site = hit.host.rpartition("://")[2].removeprefix("www.")
-    cached = reader.link("/page", url=hit.url, q=query)
+    cached = _way_to_version(hit) if hit.as_of else reader.link("/page", url=hit.url, q=query)
     return _Result(
-        url=cached if is_of_files(hit.url) else hit.url,
+        url=cached if is_of_files(hit.url) or hit.as_of else hit.url,
         title=marked(hit.title, hit.title_highlights) if has_title else escape(address_of(hit.url)),
         plain_title=hit.title if has_title else hit.url,
         snippet=marked(hit.snippet, hit.highlights),
@@ -611,6 +639,12 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         with_copies=with_copies,
         also_at=[(url, address_of(url)) for url in hit.also_at],
     )
+
+
+def _way_to_version(hit: FoundPage) -> str:
+    """Return where a page is shown as it was, with links to others as of the day that was asked for."""
+    at_s = hit.as_of if not hit.until or hit.until > hit.as_of else hit.fetched_at
+    return f"/at/{digits_of(at_s)}/{hit.url}"
 
 
 def _files(hit: FoundPage) -> list[ListedFile]:
@@ -653,6 +687,10 @@ def _links_to_more(reader: Reader, wish: Wish, hit: FoundPage) -> tuple[str, str
 
 def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
     """Facts about a page beside its text, without those that a reader takes for granted."""
+    if hit.as_of:
+        yield reader.say("as_of", date=_day(reader, hit.as_of))
+    if hit.until:
+        yield reader.say("as_of_until", date=_day(reader, hit.until))
     changed, published = utc(hit.date) if hit.date > 0 else None, day_of(hit.published)
     if published is not None:
         yield _day_text(reader, published)
@@ -745,7 +783,7 @@ def _instead(reader: Reader, wish: Wish) -> Iterator[_Filter]:
                 yield _Filter(reader.say("instead_site", site=each[5:]), wish.link(reader, each))
 
 
-def _facets(reader: Reader, wish: Wish, counts: FacetCounts) -> list[_Facet]:
+def _facets(reader: Reader, wish: Wish, counts: FacetCounts, classes: ClassModel | None) -> list[_Facet]:
     """The column of counts; a value is a link to the query narrowed to it, one alone narrows nothing."""
 
     def value(name: str, count: int, narrowed_by: str) -> _FacetValue:
@@ -765,13 +803,22 @@ def _facets(reader: Reader, wish: Wish, counts: FacetCounts) -> list[_Facet]:
         _Facet("facet_languages", [value(_language_name(code), n, f"lang:{code}") for code, n in languages]),
         _Facet("facet_types", [value(_type_name(reader, each), n, f"type:{each}") for each, n in kinds]),
         _Facet("facet_years", [year(*each) for each in latest]),
-        _Facet("facet_classes", [value(name, n, f"class:{name}") for name, n in counts.classes]),
     ]
-    return [
+    shown = [
         _Facet(reader.say(title), options[:FACET_VALUES_SHOWN])
         for title, options in facets
         if len(options) > 1
     ]
+    if len(counts.classes) > 1:
+        from peers.gateway.site.class_counts import CountedClass, tree_of  # loaded where a mesh has classes
+
+        def branch(counted: CountedClass) -> _FacetValue:
+            of_class = value(counted.name, counted.count, f"class:{counted.name}")
+            return of_class._replace(below=tuple(map(branch, counted.below)))
+
+        tree = tree_of(counts.classes, classes, shown_max=FACET_VALUES_SHOWN)
+        shown.append(_Facet(reader.say("facet_classes"), [*map(branch, tree)]))
+    return shown
 
 
 def _status_row(reader: Reader, line: MemberLine) -> _StatusRow:

@@ -25,7 +25,7 @@ from peers.crawler.parsing.parser import robots_wish
 from peers.crawler.parsing.parser_port import StoredText
 from peers.documents.content import Lack
 from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of, named_media_type
-from peers.storage.archive.warc import HttpResponse, parse_response, read_records
+from peers.storage.archive.warc import ANSWERS, HttpResponse, parse_response, read_records
 from peers.storage.wire_messages import PAGES_CHECKED_MAX
 from peers.text.keywords import keywords_among, weighted_words
 
@@ -33,6 +33,7 @@ BODY_BYTES_MAX: Final = 32 << 20  # decoded; more than the fetcher takes
 SHOWN_CHARS_MAX: Final = 4_000_000  # the longest page of the documentation sites has 3.5 million
 WORDS_MAX: Final = 192  # whose pages are counted at once, beside those of a query
 FILE_NAME_CHARS_MAX: Final = 100
+LINKS_MAX: Final = 10_000  # of a page that lead to stored versions; further ones lead to the live web
 
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9.+-]{1,100}")
 
@@ -87,7 +88,7 @@ def stored_page(url: str, records: bytes) -> PageSnapshot:
     Raises:
       CorruptionError: there is none, or it is not sound.
     """
-    record = next((r for r in read_records(records) if r.kind == "response" and r.url == url), None)
+    record = next((r for r in read_records(records) if r.kind in ANSWERS and r.url == url), None)
     if record is None:
         raise CorruptionError(f"the records of {url} have no response for it")
     response = parse_response(record)
@@ -157,6 +158,27 @@ def links_in(url: str, page: PageSnapshot) -> dict[str, str]:
     hrefs = hrefs_in(page.text, PAGES_CHECKED_MAX)
     targets = zip(hrefs, canonical_links(page.base or url, hrefs), strict=True)
     return {href: target for href, target in targets if target is not None and target != url}
+
+
+def linked_within(url: str, page: PageSnapshot, ways: str) -> PageSnapshot:
+    """Return a page of HTML whose links lead to stored versions of the pages, as `/at/20261125/` has them.
+
+    Links within the page, and those to nothing that is crawled, stay as they are.
+
+    Args:
+      ways: what stands before the URL of a page.
+    """
+    from peers.gateway.site.marked_snapshot import hrefs_in, with_hrefs
+
+    hrefs = [each for each in hrefs_in(page.text, LINKS_MAX) if not each.strip().startswith("#")]
+    targets = zip(hrefs, canonical_links(page.base or url, hrefs), strict=True)
+    written = {href: f"{ways}{target}{_fragment_of(href)}" for href, target in targets if target is not None}
+    return replace(page, text=with_hrefs(page.text, written))
+
+
+def _fragment_of(href: str) -> str:
+    _, sign, fragment = href.partition("#")
+    return f"{sign}{quote(fragment.strip(), safe='%')}"
 
 
 def framed_html(url: str, page: PageSnapshot, query: str = "", stored_links: Sequence[str] = ()) -> str:

@@ -10,8 +10,8 @@ from msgspec import Meta
 from mesh.urls import origin_of
 from peers.crawler.site_watch import proof_url
 from peers.gateway.model.messages import SitesListed
-from peers.policy.submission_rules import SITE_PAGES_MAX
-from peers.submissions.submission import WHY_CHARS_MAX, Submission, SubmissionState, code_text
+from peers.submissions.submission import Submission, SubmissionState, code_text
+from peers.submissions.verdict import VERDICT_BYTES_MAX
 
 
 class SubmitRequest(msgspec.Struct, frozen=True):
@@ -23,10 +23,8 @@ class SubmitRequest(msgspec.Struct, frozen=True):
 class JudgeRequest(msgspec.Struct, frozen=True):
     """The JSON that POST /api/submissions takes."""
 
-    code: str
-    accept: bool
-    why: Annotated[str, Meta(max_length=WHY_CHARS_MAX)] = ""  # of a refusal, for who has submitted it
-    pages: Annotated[int, Meta(ge=0, le=SITE_PAGES_MAX)] = 0  # at most, if more than the policy says
+    # That an administrator has signed, in hexadecimal: MessagePack, as `verdict.Verdict` is encoded.
+    verdict: Annotated[str, Meta(max_length=2 * VERDICT_BYTES_MAX)]
 
 
 class JudgedJson(msgspec.Struct, frozen=True):
@@ -47,6 +45,7 @@ class SubmissionJson(msgspec.Struct, frozen=True):
     pages_max: int
     is_proven: bool
     is_known: bool  # the mesh crawled the site before: its pages are not limited
+    is_unlimited: bool  # an administrator has lifted the limit of its pages
     made_s: int  # since the epoch
     status_page: str  # path at this gateway
     proof_file: str  # URL whose text has to contain the code
@@ -71,9 +70,10 @@ def submission_json(code: bytes, row: Submission) -> SubmissionJson:
         state=row.state,
         why=row.why,
         visited=row.visited,
-        pages_max=row.pages_max,
+        pages_max=row.pages_limit,
         is_proven=row.is_proven,
         is_known=row.is_known,
+        is_unlimited=row.is_unlimited,
         made_s=row.made_s,
         status_page=f"/submit/{text}",
         proof_file=proof_url(origin_of(row.url)),

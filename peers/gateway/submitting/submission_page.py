@@ -56,17 +56,18 @@ def submission_page(reader: Reader, told: SubmissionJson) -> str:
         url=told.url,
         complaint="",
         rules=None,
-        sentence=_sentence(reader, told),
-        reason=_reason(reader, told.why),
+        sentence=sentence_of(reader, told),
+        reason=reason_of(reader, told.why),
     )
 
 
-def _sentence(reader: Reader, told: SubmissionJson) -> str:
+def sentence_of(reader: Reader, told: SubmissionJson) -> str:
+    """Say how a submission stands."""
     if told.is_known and told.state is SubmissionState.DONE:
         return reader.say("submit_known")
     return reader.say(_SENTENCES[told.state], visited=told.visited, pages=told.pages_max)
 
 
-def _reason(reader: Reader, why: str) -> str:
+def reason_of(reader: Reader, why: str) -> str:
     """The reason in the reader's language; as it is where it is an administrator's or a server's."""
     return reader.say(_REASONS[why]) if why in _REASONS else why

@@ -6,7 +6,7 @@ says goes on from the typed text has to do so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import Final
@@ -31,7 +31,9 @@ class _Sum:
     samples: set[str] = field(default_factory=set)
 
 
-def merged(told: Iterable[Completed], typed: str, is_shown: Callable[[str], bool]) -> list[str]:
+def merged(
+    told: Iterable[Completed], typed: str, is_shown: Callable[[str], bool], listed: Sequence[str] = ()
+) -> list[str]:
     """Return the likeliest completions, at most SUGGESTIONS_MAX, the likeliest first.
 
     Texts that begin with what was typed and words that go on from it take turns; then come texts that have
@@ -41,6 +43,7 @@ def merged(told: Iterable[Completed], typed: str, is_shown: Callable[[str], bool
     Args:
       told: by all indexes, in any order: the result depends on their sums alone.
       is_shown: whether a page may be shown: what only others have is left out.
+      listed: completions of the policy (`listed_words`), which come before other words.
     """
     begun = typed_key(typed)
     sums: dict[tuple[int, str], _Sum] = {}
@@ -59,7 +62,7 @@ def merged(told: Iterable[Completed], typed: str, is_shown: Callable[[str], bool
         key=lambda each: (-each.pages, len(each.text), each.text),
     )
     texts, words, inside, alike = ([e.text for e in known if e.nearness == nearness] for nearness in Nearness)
-    in_turn = filter(None, chain.from_iterable(zip_longest(texts, words)))
+    in_turn = filter(None, chain.from_iterable(zip_longest(texts, [*listed, *words])))
     typed_as = begun.rstrip()
     by_key: dict[str, str] = {}
     for text in chain(in_turn, inside, alike):

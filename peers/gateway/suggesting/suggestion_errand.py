@@ -77,9 +77,20 @@ class SuggestionErrand(Errand):
     def _end_if_over(self, now: float) -> list[Send]:
         if not all(asked.is_over(now) for asked in self._rounds):
             return []
-        merge = related if self._order.is_whole else merged
-        texts = merge(self._told, self._order.typed, self._is_shown)
+        typed = self._order.typed
+        if self._order.is_whole:
+            texts = related(self._told, typed, self._is_shown)
+        else:
+            texts = merged(self._told, typed, self._is_shown, self._listed(typed))
         return self._end(TextsSuggested(self.ticket, tuple(texts)))
+
+    def _listed(self, typed: str) -> list[str]:
+        words = self._shared.user_words
+        if not words:
+            return []
+        from peers.gateway.suggesting.listed_words import completed  # loaded where the policy has words
+
+        return completed(words, typed)
 
     def _is_shown(self, url: str) -> bool:
         return not self._shared.policy.is_taken_down(url) and not is_below(host_of(url), self._order.hidden)

@@ -109,6 +109,29 @@ def response_record(
     return pack_record(headers, head + body)
 
 
+def resource_record(
+    url: str, media_type: str, body: bytes, stamp: Stamp, ip: str = "", truncated: str = ""
+) -> bytes:
+    """Pack the answer of a server that speaks no HTTP, as it came: WARC 1.1, 6.4.
+
+    Args:
+      media_type: of the body, with parameters.
+      url, stamp, ip, truncated: as of `response_record`.
+    """
+    headers = {
+        "WARC-Type": "resource",
+        "WARC-Record-ID": record_id("resource", url, stamp),
+        "WARC-Date": warc_date(stamp.fetched_at),
+        "WARC-Target-URI": url,
+        VISIT_HEADER: visit_text(stamp),
+        "WARC-IP-Address": ip,
+        "WARC-Payload-Digest": payload_digest(body),
+        "WARC-Truncated": truncated,
+        "Content-Type": media_type,
+    }
+    return pack_record(headers, body)
+
+
 def request_record(url: str, head: bytes, stamp: Stamp, ip: str = "") -> bytes:
     """Pack the request that led to the response of the same URL and time, as sent, and point to it."""
     headers = {
@@ -356,12 +379,17 @@ def parse_record(content: bytes) -> WarcRecord:
     return WarcRecord(headers, block)
 
 
+ANSWERS: Final = ("response", "resource")  # records that have a page: of HTTP, and of other protocols
+
+
 def parse_response(record: WarcRecord) -> HttpResponse:
-    """Take the block of a response record apart.
+    """Take the block of a response record apart; an answer by another protocol has status 200.
 
     Raises:
       CorruptionError: it is not a response record, or its block is not an HTTP response.
     """
+    if record.kind == "resource":
+        return HttpResponse(200, (("Content-Type", record.headers.get("content-type", "")),), record.block)
     head_end = record.block.find(b"\r\n\r\n", 0, HEAD_BYTES_MAX)
     if record.kind != "response" or head_end < 0 or record.block[:5].upper() != b"HTTP/":
         raise CorruptionError("a record is not an HTTP response")

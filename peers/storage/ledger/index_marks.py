@@ -72,11 +72,9 @@ class IndexMarks:
         return self._table.get(TEXTS + identity) or b""
 
     def note_texts_given(self, identity: bytes, digest: bytes) -> None:
-        if digest == self.texts_given(identity):
-            return
         if digest:
             self._table.put(TEXTS + identity, digest)
-        else:
+        elif self.texts_given(identity):
             self._table.delete(TEXTS + identity)
 
     # --- What is not yet indexed

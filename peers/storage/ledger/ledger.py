@@ -94,6 +94,8 @@ class Ledger:
         self.segments = SegmentCounts(table, self.totals)
         self.cuts = HostCuts(table)
         self.filled = self._filled_slots()  # mask over SLOTS_MAX slots: where there is anything
+        # Gets the pages of which there are other versions than before, if anybody wants to know; None if not.
+        self.replaced: set[bytes] | None = None
         self._retention = 0, -inf
         self.newly_filled: list[int] = []  # slots that had nothing, and have; whoever looks empties it
 
@@ -240,6 +242,8 @@ class Ledger:
         else:
             self._put_older(identity, place)
         self.segments.count(place.extent, 1)
+        if newest is not None and self.replaced is not None:
+            self.replaced.add(identity)
         self._fill(slot_in(identity))
         if self.totals.damaged:
             self._note_repaired(identity, place.stamp)
@@ -280,6 +284,8 @@ class Ledger:
             self.marks.unmark_page(identity, place.stamp)
             self.segments.count(place.extent, -1)
             self.totals.expired += 1
+            if self.replaced is not None:
+                self.replaced.add(identity)
 
     def _has_expired(self, identity: bytes, stamp: Stamp) -> bool:
         """Would a version that is not here be dropped at once, or was it?"""
@@ -322,6 +328,8 @@ class Ledger:
         """Take out a version that cannot be read back, to be replaced; False if it is no longer there."""
         if self.version(identity, place.stamp) != place:
             return False
+        if self.replaced is not None:
+            self.replaced.add(identity)
         if self.newest(identity) == place:
             self._promote_older(PLACE + identity)
             self._note_gone(identity, place, self.newest(identity))

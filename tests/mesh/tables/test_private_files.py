@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mesh.tables.lmdb_table import LmdbTable
-from mesh.tables.private_files import make_private_folder, write_private_text
+from mesh.tables.private_files import make_private_folder, put_in_place, write_private_text
 
 
 def mode_of(path: Path) -> int:
@@ -62,3 +62,20 @@ def test_the_files_of_a_table_are_private(tmp_path: Path) -> None:
     assert len(files) >= 3
     assert {mode_of(path) for path in files} == {0o600}
     assert mode_of(tmp_path / "table") == 0o700
+
+
+def test_a_file_that_takes_a_place_is_on_the_disk_before_its_name_and_its_name_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a machine that loses its power has the name, and nothing in the file."""
+    done: list[str] = []
+
+    def fsync(descriptor: int) -> None:
+        name = os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}"))
+        done.append(f"{name} {'new' if (tmp_path / 'a.new').exists() else 'moved'}")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    (tmp_path / "a.new").write_bytes(b"1")
+    put_in_place(tmp_path / "a.new", tmp_path / "a")
+    assert done == ["a.new new", f"{tmp_path.name} moved"]
+    assert (tmp_path / "a").read_bytes() == b"1"

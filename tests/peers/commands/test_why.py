@@ -134,7 +134,7 @@ def test_owner_and_standbys_that_do_not_answer_are_a_failure_with_a_sentence() -
             assert "did not answer" in result.stdout
 
 
-@pytest.mark.parametrize("text", ["a.test", "http:/", "idel", "ftp://a.test/"])
+@pytest.mark.parametrize("text", ["a.test", "http:/", "idel", "gopher://a.test/"])
 def test_what_is_no_url_is_answered_by_one_sentence_before_anybody_is_asked(text: str) -> None:
     with fake_gateway() as gateway:
         result = result_of(gateway, "why", text)

@@ -1097,7 +1097,7 @@ def test_hostile_links_are_refused_one_by_one_and_counted() -> None:
         "http://a.test/#x",
         "http://a.test/a/../b",
         "javascript:alert(1)",
-        "ftp://a.test/",
+        "gopher://a.test/",
         "x",
         "http:///",
         "http://a.test:80/",

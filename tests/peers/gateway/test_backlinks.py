@@ -69,6 +69,7 @@ async def test_programs_get_a_part_and_where_the_next_begins() -> None:
     assert told["links"] == [
         {"url": LINK.url, "title": LINK.title, "text": LINK.text, "fetched_at": 86_400.0}
     ]
+    assert told["rank"] is None
     backend = backend_of()
     _, told = await told_of(backend, more=f"&start={LISTED_MAX}")
     assert told["next"] is None
@@ -110,6 +111,18 @@ async def test_the_page_shows_hostile_texts_as_texts_and_leads_on(language: str)
     assert "1,250" in page.text
     assert f"start={LISTED_MAX}" in page.text
     assert "1970-01-02" in page.text
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_the_rank_of_a_page_that_has_one_is_shown(language: str) -> None:
+    backend = backend_of(told=replace(TOLD, rank=12.345))
+    assert (await told_of(backend))[1]["rank"] == 12.345
+    path = f"/backlinks?url={quote(URL)}&lang={language}"
+    page = await ask(application(backend), path, headers=HTML)
+    assert "PageRank" in page.text
+    assert "12.35" in page.text or "12.34" in page.text
+    without = await ask(application(backend_of()), path, headers=HTML)
+    assert "PageRank" not in without.text
 
 
 async def test_a_stored_copy_leads_to_the_pages_that_link_to_it() -> None:

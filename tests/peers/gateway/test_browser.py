@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 import trio
+from msgspec.structs import replace
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
@@ -20,11 +21,18 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from mesh.actors.actor import Message
+from mesh.keys.decree import Authority, Signer, appoint
+from mesh.keys.key_file import new_signing_key, save_administrator
 from peers.gateway.model.messages import FindPage, PageFound
+from peers.judging.judgement_files import JudgementFiles
+from peers.judging.pool import Pool, PooledPage, PooledQuery
+from peers.policy.rules import OF_SEEDS, Policy
+from peers.policy.submission_rules import SubmissionRules
 from tests.peers.documents.icons import icon
-from tests.peers.gateway.fake_backend import read_here
+from tests.peers.gateway.fake_backend import MESH_ID, ROOT, read_here
 from tests.peers.gateway.fake_searcher import CHINESE_URL, DAY, FakeSearcher, answer_to, stored_icon
 from tests.peers.gateway.test_http_port import UNLIMITED, running
+from tests.peers.gateway.test_moderation_routes import Sites
 from tests.peers.gateway.test_topic_routes import counted, in_force
 from tests.peers.gateway.test_watch_routes import EVIL, Watchers, notice, watch_list
 
@@ -313,6 +321,74 @@ async def test_notices_of_watched_words_come_to_a_page_that_is_open(browser: web
     async with running(FakeSearcher(watchers)) as http:
         http.watch_list = watch_list("glass", "lead")
         await trio.to_thread.run_sync(look, f"http://127.0.0.1:{http.port}")
+
+
+async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrators_are_for_everybody(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    key = new_signing_key()
+    save_administrator(tmp_path / "moderator.key", Signer(key, MESH_ID, appoint(ROOT, MESH_ID, key.public)))
+    files = JudgementFiles(tmp_path / "judging")
+    pool = Pool(2, 0, (PooledQuery("1", "red"),), (PooledPage("1", "http://h/a"), PooledPage("1", "b")))
+    files.keep_pool("fruit", pool)
+    files.keep_pool("一个评判集", pool)
+    files.judge("fruit", "ann", "1", "b", 1)
+    sites = Sites()
+
+    def sign_in(gateway: str) -> None:
+        browser.get(f"{gateway}/moderation")
+        assert "example.org" not in browser.page_source
+        browser.find_element(By.NAME, "token").send_keys(UNLIMITED.admin_token)
+        browser.find_element(By.CSS_SELECTOR, "main form button").click()
+        WebDriverWait(browser, WAIT_S).until(lambda _: browser.current_url.endswith("/status"))
+        browser.find_element(By.PARTIAL_LINK_TEXT, "提交的网站").click()
+
+    def judge(gateway: str) -> None:
+        browser.get(f"{gateway}/moderation")
+        forms = browser.find_elements(By.CSS_SELECTOR, "form.verdict")
+        assert len(forms) == 6
+        forms[1].find_element(By.NAME, "why").send_keys("不收录", Keys.ENTER)
+        WebDriverWait(browser, WAIT_S).until(lambda _: sites.verdicts)
+        _wait_for(browser, "main.moderated")
+        browser.get(f"{gateway}/moderation?state=refused")
+        assert "不收录" in browser.page_source
+        browser.find_element(By.CSS_SELECTOR, "form.verdict button").click()
+        WebDriverWait(browser, WAIT_S).until(lambda _: len(sites.verdicts) == 2)
+        assert [each.is_accepted for each in sites.verdicts] == [False, True]
+
+    def look(gateway: str) -> None:
+        found = []
+        paths = (
+            "/moderation",
+            "/moderation?lang=en",
+            "/moderation?state=refused",
+            "/judging",
+            "/judging?lang=en",
+        )
+        for (width, scheme), path in itertools.product(
+            ((390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")), paths
+        ):
+            size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 800}
+            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            features = [{"name": "prefers-color-scheme", "value": scheme}]
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+            browser.get(gateway + path)
+            name = path.strip("/").translate(str.maketrans("?=/", "---"))
+            browser.save_screenshot(str(tmp_path / f"{name}-{width}-{scheme}.png"))
+            browser.execute_script(AXE)
+            script = "axe.run().then(told => arguments[0](told.violations.map(each => each.id)))"
+            found += [(path, width, scheme, each) for each in browser.execute_async_script(script)]
+            wide = browser.find_element(By.TAG_NAME, "html").get_property("scrollWidth")
+            assert isinstance(wide, int)
+            assert wide <= width, path
+        assert found == []
+
+    folders = {"judging_folder": str(tmp_path / "judging"), "moderator_key": str(tmp_path / "moderator.key")}
+    settings = replace(UNLIMITED, **folders)
+    async with running(FakeSearcher(sites), settings, Authority(ROOT.public, MESH_ID)) as http:
+        http.policy = Policy(rules=OF_SEEDS.rules, submissions=SubmissionRules())
+        for step in (sign_in, look, judge):
+            await trio.to_thread.run_sync(step, f"http://127.0.0.1:{http.port}")
 
 
 async def test_the_charts_of_a_topic_can_be_read_by_everybody(browser: webdriver.Chrome) -> None:

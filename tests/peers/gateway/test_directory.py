@@ -17,6 +17,7 @@ from peers.engine.pages.class_model import ClassModel, ClassRow, TermWeights, mo
 from peers.gateway.backend import Answer, Busy
 from peers.gateway.model.messages import Coverage, PagesFound, SearchPages
 from peers.gateway.routes import application
+from peers.gateway.site.class_counts import CountedClass, parents_in, tree_of
 from peers.gateway.site.pages import Reader, stored_page_view
 from peers.gateway.site.stored_page import DisplayKind, PageSnapshot
 from peers.index.wire_messages import FacetCounts
@@ -34,6 +35,8 @@ ROWS = (
     ClassRow("quarks", 2),
 )
 COUNTS = (("科学", 1_234), ("physics", 1_200), ("quarks", 7), ("food", 5))
+NONE: Ints = np.zeros(0, np.int64)
+NO_WEIGHTS = TermWeights((), NONE, np.zeros(1, np.int64), NONE, NONE)
 
 
 @pytest.fixture
@@ -46,9 +49,7 @@ def backend() -> FakeBackend:
         return answered
 
     backend = FakeBackend(answer)
-    none: Ints = np.zeros(0, np.int64)
-    weights = TermWeights((), none, np.zeros(1, np.int64), none, none)
-    backend.classes = model_in(model_bytes(ROWS, weights))
+    backend.classes = model_in(model_bytes(ROWS, NO_WEIGHTS))
     return backend
 
 
@@ -119,10 +120,41 @@ async def test_counts_of_classes_are_a_facet_of_results(backend: FakeBackend) ->
     assert "<h2>Classes</h2>" in page
     assert 'href="/search?q=quark+class%3Aphysics"' in page
     told = (await ask(application(backend), "/api/search?q=quark&facets=1")).json
-    assert told["facets"]["classes"][0] == {"value": "科学", "count": 1_234}
+    assert told["facets"]["classes"] == [
+        {"value": "科学", "count": 1_234},
+        {"value": "physics", "count": 1_200, "below": "科学"},
+        {"value": "quarks", "count": 7, "below": "physics"},
+        {"value": "food", "count": 5},
+    ]
     assert isinstance(backend.classes, ClassModel)
     narrowed = (await ask(application(backend), "/search?q=quark+class%3Aphysics")).text
     assert "Without class:physics" in narrowed
+
+
+@pytest.mark.parametrize(("headers", "title"), [({}, "Classes"), (ZH, "类别")])
+async def test_a_class_stands_once_and_those_below_it_under_it(
+    backend: FakeBackend, headers: dict[str, str], title: str
+) -> None:
+    page = (await ask(application(backend), "/search?q=quark", headers=headers)).text
+    column = page.partition(f"<h2>{title}</h2>")[2].partition("</section>")[0]
+    depth, depths = 0, {}
+    for tag, name in re.findall(r"<(ul|/ul)>|<bdi>(.*?)</bdi>", column):
+        depth += {"ul": 1, "/ul": -1, "": 0}[tag]
+        if name:
+            assert name not in depths
+            depths[name] = depth
+    assert depths == {"科学": 1, "physics": 2, "quarks": 3, "food": 1}
+    assert depth == 0
+
+
+def test_a_class_is_under_the_nearest_above_it_that_is_counted() -> None:
+    classes = model_in(model_bytes(ROWS, NO_WEIGHTS))
+    counts = (("科学", 9), ("quarks", 7), ("strange", 7), ("food", 5))
+    assert parents_in(counts, classes) == {"科学": "", "quarks": "科学", "strange": "", "food": ""}
+    assert parents_in(counts, None) == dict.fromkeys(("科学", "quarks", "strange", "food"), "")
+    science, strange = tree_of(counts, classes, shown_max=2)
+    assert science == CountedClass("科学", 9, (CountedClass("quarks", 7),))
+    assert strange == CountedClass("strange", 7)
 
 
 async def test_a_stored_copy_tells_those_signed_in_how_it_becomes_a_sample(backend: FakeBackend) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from itertools import chain, cycle, product
 from math import inf
@@ -74,9 +74,19 @@ class Mesh:
     """Peers that share an index of documents; messages between them arrive at once, encoded."""
 
     def __init__(
-        self, peers: Iterable[str], stack: ExitStack, aggregated_from: int = AGGREGATED_FROM
+        self,
+        peers: Iterable[str] | Mapping[str, Index],
+        stack: ExitStack,
+        aggregated_from: int = AGGREGATED_FROM,
+        slot_count: int = SLOT_COUNT,
     ) -> None:
-        self.indexes = {peer: stack.enter_context(Index.open(MemoryStorage())) for peer in sorted(peers)}
+        """Args: peers: their names, or with the index that each has."""
+        self.slot_count = slot_count
+        self.indexes = (
+            dict(peers)
+            if isinstance(peers, Mapping)
+            else {peer: stack.enter_context(Index.open(MemoryStorage())) for peer in sorted(peers)}
+        )
         self.nodes = {
             peer: Node(
                 peer, [Indexer(peer, IndexReader(index)), Searcher(peer, aggregated_from=aggregated_from)]
@@ -84,7 +94,7 @@ class Mesh:
             for peer, index in self.indexes.items()
         }
         self.answerers = {
-            peer: Answerer(IndexReader(index), SLOT_COUNT) for peer, index in self.indexes.items()
+            peer: Answerer(IndexReader(index), self.slot_count) for peer, index in self.indexes.items()
         }
         self.answers: list[PagesFound] = []
         self.now = 0.0
@@ -94,15 +104,15 @@ class Mesh:
     def change_alive(self, alive: Iterable[str]) -> None:
         """All that live weigh the same and have their slots; who is dead is in no table."""
         self.alive = frozenset(alive)
-        self.table = SlotTable(dict.fromkeys(self.alive, 100), SLOT_COUNT, REPLICAS)
+        self.table = SlotTable(dict.fromkeys(self.alive, 100), self.slot_count, REPLICAS)
         for peer in self.alive:
             change = OwnershipChanged(Ownership(peer, self.table, self.alive))
             for actor in ("indexer", "searcher"):
                 self._deliver(peer, Address(peer, "membership"), actor, change)
             # What somebody gets by the death of another it has not yet.
-            kept = {slot for slot in range(SLOT_COUNT) if peer in self.table.team_of(slot)}
+            kept = {slot for slot in range(self.slot_count) if peer in self.table.team_of(slot)}
             self.complete[peer] = self.complete.get(peer, kept) & kept
-            complete = SlotsComplete(encode_slot_list(sorted(self.complete[peer]), SLOT_COUNT))
+            complete = SlotsComplete(encode_slot_list(sorted(self.complete[peer]), self.slot_count))
             self._deliver(peer, Address(peer, "handover"), "indexer", complete)
 
     def index(self, pages: list[Document]) -> None:
@@ -327,6 +337,8 @@ def test_user_words_of_the_policy_find_the_same_in_any_mesh(
         assert {url for url, _ in after[:2]} == {"http://club0.test/", "http://club2.test/"}
         assert after != before
         assert mesh.search("peer0", "爱心社").corrected == ""
+        assert mesh.search("peer0", "爱新设").suggestion == "爱心社", "no page has it, and it sounds alike"
+        assert mesh.search("peer0", "爱新设", is_verbatim=True).suggestion == ""
         answers.append((before, after))
     assert answers[0] == answers[1] == answers[2]
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from urllib.parse import quote, urlencode
 
 import pytest
+from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message
 from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.keys.decree import Signer
+from mesh.keys.signing_key import SigningKey
 from mesh.slots import SlotTable, slot_of
 from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings
@@ -28,6 +31,7 @@ from peers.gateway.searcher import Searcher
 from peers.policy.rules import OF_SEEDS, Policy
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.submission import Submission, code_of, code_text
+from peers.submissions.verdict import Verdict, sign_verdict, verdict_bytes
 from peers.submissions.wire_messages import (
     DOMAIN_FULL,
     ELSEWHERE,
@@ -43,13 +47,26 @@ from peers.submissions.wire_messages import (
     ToldSubmission,
 )
 from tests.peers.gateway.asgi_client import ask
-from tests.peers.gateway.fake_backend import RIGHTS, FakeBackend
+from tests.peers.gateway.fake_backend import MESH_ID, RIGHTS, ROOT, FakeBackend
 
 CODE = code_of(7, b"0123456789abcdef")
 TEXT = code_text(CODE)
 RULES = SubmissionRules()
 URL = "https://www.example.org/"
 ROW = Submission(URL, 1_000, is_moderated=True, needs_proof=True, pages_max=100)
+OWNER = Signer(ROOT, MESH_ID)
+
+
+def verdict_on(*, is_accepted: bool = True, why: str = "", pages: int = 0, signer: Signer = OWNER) -> Verdict:
+    return sign_verdict(signer, CODE, 1_000, is_accepted=is_accepted, why=why, pages=pages)
+
+
+def order_of(verdict: Verdict) -> bytes:
+    return f'{{"verdict": "{verdict_bytes(verdict).hex()}"}}'.encode()
+
+
+ACCEPTED = verdict_on()
+FORGED_VERDICT = verdict_on(signer=Signer(SigningKey.of_secret(b"x" * 32), MESH_ID))
 HTML = {"Accept": "text/html"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -234,12 +251,16 @@ async def test_a_peer_without_a_contact_takes_no_site() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"verdict": 2, "verdict_why": "<b>spam</b>"}, "&lt;b&gt;spam&lt;/b&gt;"),
+        ({"verdict": verdict_on(is_accepted=False, why="<b>spam</b>")}, "&lt;b&gt;spam&lt;/b&gt;"),
+        ({"verdict": FORGED_VERDICT}, "Waits for an administrator."),
         ({"is_moderated": False, "tried_why": "none", "tries": 1}, "The last look found no proof."),
-        ({"verdict": 1, "is_proven": True, "visited": 3}, "3 of at most 100 pages visited."),
-        ({"verdict": 1, "is_proven": True, "visited": 9, "end": 1}, "Done: 9 of at most 100 pages visited."),
-        ({"verdict": 1, "is_proven": True}, "Waits for its turn."),
-        ({"verdict": 1, "end": 2, "end_why": "robots"}, "The robots.txt of the site forbids it."),
+        ({"verdict": ACCEPTED, "is_proven": True, "visited": 3}, "3 of at most 100 pages visited."),
+        (
+            {"verdict": ACCEPTED, "is_proven": True, "visited": 9, "end": 1},
+            "Done: 9 of at most 100 pages visited.",
+        ),
+        ({"verdict": ACCEPTED, "is_proven": True}, "Waits for its turn."),
+        ({"verdict": ACCEPTED, "end": 2, "end_why": "robots"}, "The robots.txt of the site forbids it."),
         ({"end": 1, "is_known": True}, "this site is crawled anyway"),
     ],
 )
@@ -254,23 +275,36 @@ async def test_each_step_is_told_in_words(change: dict[str, object], words: str)
 async def test_verdicts_and_the_list_are_for_administrators() -> None:
     backend = backend_of()
     gateway = application(backend)
-    order = f'{{"code": "{TEXT}", "accept": false, "why": "spam", "pages": 5}}'.encode()
+    verdict = verdict_on(is_accepted=False, why="spam", pages=5)
+    order = order_of(verdict)
     assert (await ask(gateway, "/api/submissions")).status == 403
     assert (await ask(gateway, "/api/submissions", "POST", {}, order)).status == 403
     assert backend.orders == []
     done = await ask(gateway, "/api/submissions", "POST", RIGHTS, order)
     assert done.json == {"code": TEXT, "accepted": False}
-    assert backend.orders == [JudgeSite(7, CODE, False, "spam", 5)]
+    assert backend.orders == [JudgeSite(7, verdict)]
+    forged = await ask(gateway, "/api/submissions", "POST", RIGHTS, order_of(FORGED_VERDICT))
+    assert (forged.status, len(backend.orders)) == (409, 1), "and no member is asked"
     listed = (await ask(gateway, "/api/submissions?peer=ann&after=0a", headers=RIGHTS)).json
     assert [each["code"] for each in listed["submissions"]] == [TEXT]
     assert (listed["peers"], listed["peer"], listed["next"]) == (["ann", "bob"], "ann", "01")
     assert backend.orders[-1] == ListSites(7, "ann", b"\x0a")
-    for body in (b"{}", b"\xff", b'{"code": "x", "accept": true}'):
+    for body in (b"{}", b"\xff", b'{"verdict": "x"}', b'{"verdict": "90"}', b'{"verdict": "\xc3\xa9"}'):
         assert (await ask(gateway, "/api/submissions", "POST", RIGHTS, body)).status == 400
     assert (await ask(gateway, "/api/submissions?after=xyz", headers=RIGHTS)).status == 400
     assert (
         await ask(application(backend_of(UNKNOWN)), "/api/submissions", "POST", RIGHTS, order)
     ).status == 404
+
+
+async def test_a_verdict_of_an_expelled_administrator_is_neither_taken_nor_shown() -> None:
+    backend = backend_of(row=replace(ROW, verdict=ACCEPTED))
+    gateway = application(backend)
+    assert (await ask(gateway, f"/api/submit/{TEXT}")).json["state"] == "proving"
+    backend.rights.revoke([ROOT.public.hex()])
+    assert (await ask(gateway, f"/api/submit/{TEXT}")).json["state"] == "moderated"
+    order = order_of(ACCEPTED)
+    assert (await ask(gateway, "/api/submissions", "POST", RIGHTS, order)).status == 409
 
 
 # --- The conversation with other peers -----------------------------------------------------------
@@ -319,7 +353,8 @@ def test_a_refusal_ends_it_and_silence_is_told() -> None:
 def test_a_code_of_a_slot_that_is_none_is_unknown() -> None:
     searcher, _ = searcher_of("ann", "bob")
     code = code_of(65_535, b"0123456789abcdef")
-    [answer] = searcher.receive(Address("ann", "http"), JudgeSite(7, code, True), 0.0)
+    verdict = sign_verdict(OWNER, code, 1_000, is_accepted=True)
+    [answer] = searcher.receive(Address("ann", "http"), JudgeSite(7, verdict), 0.0)
     assert answer.message == SiteAnswered(7, code, UNKNOWN)
     [found] = searcher.receive(Address("ann", "http"), FindSubmission(8, code), 0.0)
     assert found.message == SubmissionFound(8, False)

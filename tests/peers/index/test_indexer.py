@@ -23,6 +23,7 @@ from mesh.urls import host_of
 from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
 from peers.engine.pages.document import Document
+from peers.engine.pages.past import TimeSpan
 from peers.engine.queries.query import Literal, LiteralKind, Mode, Query, Sort
 from peers.engine.queries.query_parser import parse_query
 from peers.handover.messages import ForgetSlots, SlotsComplete
@@ -515,7 +516,7 @@ class CountedViews(CountingIndex):
         super().__init__()
         self.masks: dict[int, SlotMask] = {}
 
-    def over(self, slots: SlotMask) -> CountingIndex:
+    def over(self, slots: SlotMask, span: TimeSpan | None = None) -> CountingIndex:
         self.masks[id(slots)] = slots
         return self
 

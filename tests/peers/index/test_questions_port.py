@@ -24,6 +24,7 @@ from peers.engine.index import Index
 from peers.engine.matching.page_classes import classing_cost
 from peers.engine.pages.class_model import ClassRow, TermWeights, model_bytes, model_in
 from peers.engine.pages.document import Document
+from peers.engine.pages.past import TimeSpan
 from peers.engine.queries.query import Mode, Query
 from peers.engine.queries.query_parser import parse_query, read_query
 from peers.engine.searching.effort import Effort
@@ -130,7 +131,7 @@ class SlowIndex(CountingIndex):
         super().__init__()
         self.has_begun, self.may_end = Event(), Event()
 
-    def over(self, slots: SlotMask) -> SlowIndex:
+    def over(self, slots: SlotMask, span: TimeSpan | None = None) -> SlowIndex:
         return self
 
     def search(

@@ -25,6 +25,7 @@ from peers.engine.index import Index
 from peers.engine.merging.segment_merge import MERGE_FACTOR
 from peers.engine.pages.document import Document
 from peers.engine.pages.linkers import entry_of, linker_of
+from peers.engine.pages.past import Lifetime, PastPage, past_key
 from peers.index import segments_port
 from peers.index.commit import commit_documents
 from peers.index.counting_index import CountingIndex
@@ -38,6 +39,10 @@ from peers.index.messages import (
     GiveUpSegment,
     NextDocuments,
     PagesIndexed,
+    PastBehind,
+    PastLost,
+    PastSettled,
+    SettlePast,
     SlotsDamaged,
     SlotsIndexed,
     SlotsRepaired,
@@ -605,3 +610,40 @@ def test_document_of_a_later_visit_is_newer_though_its_clock_was_set_back(index:
     assert stored(index, 1) == second
     commit_documents(index, CommitDocuments(5, (), (), removed=((f"{URL}1", Stamp(3, 1_300.0)),)))
     assert stored(index, 1) is None
+
+
+async def test_replaced_versions_are_kept_apart_and_given_up_apart(tmp_path: Path) -> None:
+    old, new = document(1, "of old"), msgspec.structs.replace(document(1, "of now"), fetched_at=9.0)
+    lifetime = Lifetime(1.0, 9.0)
+    page = PastPage(3, old.url, (lifetime,))
+    with Index.open(tmp_path) as index:
+        async with serving(index) as served:
+            served.port.receive(CELL, CommitDocuments(1, ((3, new),), ()))
+            served.port.receive(CELL, SettlePast((page,)))
+            served.port.receive(CELL, SettlePast((page._replace(documents=(old,)),)))
+            await served.wait_until(lambda told: len(told) == 3)
+            assert [message for _, message in served.delivered[1:]] == [
+                PastSettled(((old.url, (lifetime,)),)),
+                PastSettled(((old.url, ()),)),
+            ]
+            [past] = index.past().snapshot().segments
+            assert list(index.snapshot().everything().urls()) == [old.url]
+            assert list(index.past().snapshot().everything().urls()) == [past_key(old.url, lifetime)]
+            generation = index.generation
+            served.port.receive(INDEXER, GiveUpSegment(past.segment.name))
+            await served.wait_until(lambda told: len(told) == 6)
+            assert [(actor, type(message)) for actor, message in served.delivered[3:]] == [
+                ("indexer", PastBehind),
+                ("cell", PastLost),
+                ("indexer", SlotsDamaged),
+            ]
+            assert not index.past().snapshot().document_count
+            served.port.receive(CELL, SettlePast((page._replace(documents=(old,)),)))
+            await served.wait_until(lambda told: len(told) == 7)
+            served.port.receive(INDEXER, CommitDocuments(0, (), (), (3,)))
+            await served.wait_until(lambda told: len(told) == 8)
+            assert not index.snapshot().document_count
+            assert not index.past().snapshot().document_count
+    with Index.open(tmp_path) as index:
+        assert index.generation == generation + 1
+        assert index.replaced is not None

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -166,3 +167,41 @@ def test_no_place_tells_a_rank() -> None:
     pool = Pool(10, 0, QUERIES[:1], pages)
     places = [shuffled_for(pool, f"a{n}")["1"].index(pages[0]) for n in range(2_000)]
     assert all(abs(places.count(place) - 200) < 60 for place in range(10))  # 4.5 standard deviations
+
+
+def test_a_look_and_a_grade_cost_no_pass_over_the_pool(tmp_path: Path) -> None:
+    """Counted in calls of Python functions, as load does not change them."""
+    queries = tuple(PooledQuery(str(number), "words") for number in range(300))
+    pages = tuple(PooledPage(each.query, f"http://h/{at}") for each in queries for at in range(10))
+    files = JudgementFiles(tmp_path / "judging")
+    files.keep_pool("large", Pool(10, 0, queries, pages))
+    files.judge("large", "ann", "1", "http://h/1", 1)
+    n_calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal n_calls
+        n_calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        files.judge("large", "ann", "1", "http://h/2", 1)
+        desk = files.desk("large", "ann")
+    finally:
+        sys.setprofile(None)
+    assert desk is not None
+    assert desk.judged_count == 2
+    assert n_calls < 300
+
+
+def test_files_that_another_hand_changes_are_read_again(files: JudgementFiles, path: Path) -> None:
+    files.judge("fruit", "ann", "1", "b", 1)
+    path.write_text("1 0 b 2\n2 0 c 0\n")
+    desk = files.desk("fruit", "ann")
+    assert desk is not None
+    assert desk.judged_count == 2
+    files.keep_pool("fruit", Pool(9, 0, QUERIES[:1], POOL.pages[:2]))
+    desk = files.desk("fruit", "ann")
+    assert desk is not None
+    assert (desk.judged_count, desk.page_count) == (1, 2)
+    with pytest.raises(ValueError, match="no such page"):
+        files.judge("fruit", "ann", "2", "c", 1)

@@ -11,6 +11,7 @@ from msgspec.msgpack import encode
 
 from mesh.actors.actor import Address, Message, Send, Statistics
 from mesh.actors.ownership import Ownership, OwnershipChanged
+from mesh.actors.port import BACKGROUND, CarriedOut, CarryOut
 from mesh.keys.decree import POLICY, Decree
 from mesh.membership.model.messages import DecreesInForce
 from mesh.slot_set import encode_slot_list
@@ -102,12 +103,25 @@ def _sends(graph: MeshGraph, source: Address, message: Message, now: float) -> l
 
 
 def listed(graph: MeshGraph, url: str = TARGET, start: int = 0) -> BacklinksListed:
+    sends = graph.receive(Address("bob", "searcher"), ListBacklinks(7, url, start), NOW)
     [answer] = [
-        send.message
-        for send in graph.receive(Address("bob", "searcher"), ListBacklinks(7, url, start), NOW)
-        if isinstance(send.message, BacklinksListed)
+        send
+        for send in (*sends, *carried_out(graph, sends))
+        if isinstance(send.message, BacklinksListed) and send.target == Address("bob", "searcher")
     ]
-    return answer
+    assert isinstance(answer.message, BacklinksListed)
+    return answer.message
+
+
+def carried_out(graph: MeshGraph, sends: list[Send]) -> list[Send]:
+    """Carry out the work that was given to the background; return what follows from it."""
+    followed = []
+    for send in sends:
+        if isinstance(send.message, CarryOut):
+            assert send.target == Address("ann", BACKGROUND)
+            done = CarriedOut(send.message.ticket, send.message.work())
+            followed += graph.receive(send.target, done, NOW)
+    return followed
 
 
 def seen(graph: MeshGraph) -> LinkGraphStatistics:

@@ -66,15 +66,17 @@ def test_target_is_a_domain_a_page_or_a_pattern(text: str, inside: str, outside:
     assert not policy.has_room_for(outside)
 
 
-@pytest.mark.parametrize("text", ["", "a b", "ftp://a.org/", "*****", "http://a.org/ä*"])
+@pytest.mark.parametrize("text", ["", "a b", "gopher://a.org/", "*****", "http://a.org/ä*"])
 def test_what_is_no_target_is_told(text: str) -> None:
     with pytest.raises(ConfigError, match=r"give one with|is neither|cannot be used|no URL"):
         edits.target(text)
 
 
-@pytest.mark.parametrize("text", ["a.org/*", "ftp://a.org/*", "//a.org/*", "http:/a.org/*", "https://a b/*"])
+@pytest.mark.parametrize(
+    "text", ["a.org/*", "gopher://a.org/*", "//a.org/*", "http:/a.org/*", "https://a b/*"]
+)
 def test_pattern_that_matches_nothing_is_told_and_how_one_begins(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"begin a pattern with http://, https:// or \*"):
+    with pytest.raises(ConfigError, match=r"begin a pattern with http://, https://, ftp:// or \*"):
         edits.target(text)
 
 

@@ -56,6 +56,41 @@ def test_where_no_rule_matches_nothing_is_crawled() -> None:
     assert EVERYTHING.has_room_for("http://b.org/", depth=1_000)
 
 
+FTP_URL = "ftp://ftp.a.org/pub/"
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        (Rule(action=CRAWL),),
+        (Rule(action=CRAWL, hosts=("ftp.a.org",)), Rule(action=CRAWL, domains=("a.org",))),
+        (Rule(action=CRAWL, urls=("*", "http*", "*/pub/", "*ftp://ftp.a.org/*")),),
+        (Rule(action=CRAWL, urls=("ftp://ftp.b.org/*",)), Rule(action=CRAWL)),
+    ],
+)
+def test_no_rule_is_of_an_ftp_server_that_does_not_name_it(rules: tuple[Rule, ...]) -> None:
+    policy = Policy(rules=rules)
+    assert not policy.has_room_for(FTP_URL)
+    assert action_of(policy, FTP_URL) is None
+    assert policy.rule_for_page(FTP_URL, "inode/directory", "") is None
+
+
+def test_a_pattern_opens_an_ftp_server_wherever_it_stands_and_other_rules_hold_for_it() -> None:
+    opens = Rule(action=CRAWL, urls=("ftp://ftp.a.org/*", "*.html"), depth_max=3)
+    for wide in (Rule(action=CRAWL), Rule(action=CRAWL, domains=("a.org",))):
+        policy = Policy(rules=(wide, opens))
+        assert policy.has_room_for(FTP_URL, 3)
+        assert not policy.has_room_for(FTP_URL, 4)
+        assert list(policy.rules_for(FTP_URL)) == [opens]
+        assert policy.crawls_ftp
+    assert action_of(Policy(rules=(Rule(action=SKIP, domains=("a.org",)), opens)), FTP_URL) is SKIP
+    assert action_of(Policy(rules=(Rule(action=PAUSE, hosts=("ftp.a.org",)), opens)), FTP_URL) is PAUSE
+    hidden = Policy(rules=(Rule(action=DOWN, domains=("ftp.a.org",)), opens))
+    assert hidden.is_taken_down(FTP_URL)
+    assert not hidden.is_taken_down("ftp://ftp2.a.org/")
+    assert not Policy(rules=(Rule(action=SKIP, urls=("ftp://*",)), Rule(action=CRAWL))).crawls_ftp
+
+
 def test_all_kinds_of_conditions_of_a_rule_must_hold() -> None:
     policy = Policy(rules=(Rule(action=CRAWL, domains=("a.org",), urls=("*/docs/*", "*/en/*")),))
     assert policy.has_room_for("http://x.a.org/docs/1")

@@ -28,6 +28,7 @@ from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
 from peers.engine.pages.class_model import ClassModel
 from peers.engine.pages.document import Document
+from peers.engine.pages.past import TimeSpan
 from peers.handover.messages import (
     SlotsComplete,
     SlotsDiffer,
@@ -185,13 +186,13 @@ class RealIndex:
     """The index as it is, in memory, and its port."""
 
     def __init__(self) -> None:
-        self._index = Index(MemoryStorage())
-        self._twin = SegmentsTwin(self._index, SLOTS)
+        self.index = Index(MemoryStorage())
+        self._twin = SegmentsTwin(self.index, SLOTS)
 
     def receive(self, message: Message) -> list[tuple[str, Message]]:
         return self._twin.receive(message)
 
-    def over(self, slots: SlotMask) -> SlotsView:
+    def over(self, slots: SlotMask, span: TimeSpan | None = None) -> SlotsView:
         return CountingIndex()  # nobody searches
 
     def take_classes(self, classes: ClassModel | None) -> None:
@@ -202,7 +203,7 @@ class RealIndex:
 
     @property
     def documents(self) -> dict[str, Document]:
-        view = self._index.snapshot().everything()
+        view = self.index.snapshot().everything()
         return {url: document for url in view.urls() if (document := view.stored(url)) is not None}
 
 
@@ -295,6 +296,7 @@ class Team:
         self.loss = self.duplication = 0.0
         self.n_tasks = 0
         self.on_parsed: Callable[[str], object] = str
+        self.page_of: Callable[[str, int, float, bool], StoredPage] = page_of
         self.table = SlotTable({f"peer{n}": 100 for n in range(n_peers)}, SLOTS, replicas)
         self.peers = {name: Peer(name, make_index, settings) for name in self.table.peers}
         self.anchors: dict[str, tuple[str, ...]] = {}  # link texts of each page
@@ -323,7 +325,7 @@ class Team:
                 has_document = url not in self.gone
             fetched_at = self.latest[url] = self.now
             self.gone = self.gone - {url} if has_document else self.gone | {url}
-            page = page_of(url, self.slot_of(url), fetched_at, has_document=has_document)
+            page = self.page_of(url, self.slot_of(url), fetched_at, has_document)
             self._do(owner, Address(owner.name, "controller"), "cell", StorePage(page))
 
     def store_anchors(self, url: str, text: str) -> None:
@@ -503,7 +505,7 @@ class Team:
                 self._answer(peer, target, peer.archive.receive(message))
             case ParseRecords(url, stamp):
                 self.on_parsed(url)
-                parsed = RecordsParsed(url, stamp, page_of(url, 0, stamp.fetched_at).document)
+                parsed = RecordsParsed(url, stamp, self.page_of(url, 0, stamp.fetched_at, True).document)
                 self._answer(peer, target, [("cell", parsed)])
             case _ if target.actor == "segments":
                 self._answer(peer, target, peer.index.receive(message))
@@ -520,8 +522,10 @@ def records_of(url: str, fetched_at: float) -> bytes:
     return f"{url} at {fetched_at}".encode()
 
 
-def page_of(url: str, slot: int, fetched_at: float, *, has_document: bool = True) -> StoredPage:
+def page_of(url: str, slot: int, fetched_at: float, has_document: bool = True) -> StoredPage:
+    """One without a document is gone, or does not want to be found, by the second that it was fetched in."""
     document = Document(url, title="t", text="x", fetched_at=fetched_at)
+    status = 404 if int(fetched_at) % 2 and not has_document else 200
     return StoredPage(
-        url, slot, fetched_at, 200, records_of(url, fetched_at), document if has_document else None
+        url, slot, fetched_at, status, records_of(url, fetched_at), document if has_document else None
     )

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from itertools import permutations
 from math import inf
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.errors import RemoteProtocolError
-from mesh.keys.decree import POLICY, Decree
+from mesh.keys.decree import POLICY, REVOCATION, Authority, Decree, Signer, appoint
+from mesh.keys.signing_key import SigningKey
 from mesh.membership.model.messages import DecreesInForce
 from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
@@ -29,7 +33,6 @@ from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.domain_day import codes_bytes, codes_in, domain_digest, is_kept, name_of_day
 from peers.submissions.submission import (
-    AHEAD_S,
     KEPT_S,
     PROOF_S,
     Submission,
@@ -45,9 +48,11 @@ from peers.submissions.submission import (
     slot_of_code,
 )
 from peers.submissions.submissions import ROWS_MAX, Submissions, SubmissionStatistics
+from peers.submissions.verdict import AHEAD_S, Verdict, sign_verdict
 from peers.submissions.wire_messages import (
     DOMAIN_FULL,
     ELSEWHERE,
+    FORGED,
     MESH_FULL,
     OFF,
     UNKNOWN,
@@ -65,6 +70,17 @@ GATEWAY = Address("bob", "searcher")
 RULES = SubmissionRules(moderation=False, pages_per_site=5, per_domain=2, waiting_max=3)
 MARKS = [fingerprint(f"http://a.test/{n}") for n in range(8)]
 
+ROOT, MESH = SigningKey.of_secret(b"r" * 32), b"mesh"
+OWNER = Signer(ROOT, MESH)
+AUTHORITY = Authority(ROOT.public, MESH)
+ADMINISTRATOR = SigningKey.of_secret(b"a" * 32)
+SIGNER = Signer(ADMINISTRATOR, MESH, appoint(ROOT, MESH, ADMINISTRATOR.public))
+
+
+def verdict_on(signed_s: int, is_accepted: bool, why: str) -> Verdict:
+    return sign_verdict(SIGNER, b"c" * 15, signed_s, is_accepted=is_accepted, why=why)
+
+
 rows = st.builds(
     Submission,
     st.sampled_from(["http://a.test/", "http://a.test/b"]),
@@ -72,8 +88,7 @@ rows = st.builds(
     st.booleans(),
     st.booleans(),
     st.integers(1, 3),
-    st.integers(0, 2),
-    st.sampled_from(["", "a", "b"]),
+    st.none() | st.builds(verdict_on, st.integers(0, 2), st.booleans(), st.sampled_from(["", "a"])),
     st.booleans(),
     st.booleans(),
     st.booleans(),
@@ -133,7 +148,7 @@ class Kept:
         alive: tuple[str, ...] = ("ann",),
     ) -> None:
         self.table = MemoryTable()
-        self.actor = Submissions("ann", self.table, rows_max=rows_max)
+        self.actor = Submissions("ann", self.table, rows_max=rows_max, authority=AUTHORITY)
         table = SlotTable(dict.fromkeys(("ann", *others), 100), SLOTS, replicas)
         self.ownership = Ownership("ann", table, alive)
         self.sends: list[Send] = []
@@ -164,11 +179,20 @@ class Kept:
     def code(self, host: str, number: int = 0) -> bytes:
         return code_of(self.ownership.slot_of(host), bytes([number]) * 13)
 
+    def place(self, host: str) -> tuple[int, bytes]:
+        return self.ownership.slot_of(host), name_of(self.code(host))
+
     def is_own(self, host: str) -> bool:
         return self.ownership.owner_of(self.ownership.slot_of(host)) == "ann"
 
     def submit(self, host: str, number: int = 0) -> str:
         return self.answer(SubmitSite(1, self.code(host, number), f"http://{host}/"))
+
+    def judge(self, host: str, signer: Signer = SIGNER, *, is_accepted: bool = True, **said: Any) -> str:
+        """Have an administrator judge a site, a second after the verdict before."""
+        self.now += 1.0
+        verdict = sign_verdict(signer, self.code(host), self.now, is_accepted=is_accepted, **said)
+        return self.answer(JudgeSubmission(1, verdict))
 
     def row(self, host: str, number: int = 0) -> Submission:
         told = self.say(GATEWAY, ReadSubmissions(1, self.code(host, number)))
@@ -226,7 +250,7 @@ def test_what_is_elsewhere_unwanted_or_no_submission_is_refused_and_the_store_is
     wrong = code_of((kept.ownership.slot_of("x.test") + 1) % SLOTS, b"x" * 13)
     assert kept.answer(SubmitSite(1, wrong, "http://x.test/")) == UNKNOWN
     assert kept.answer(SubmitSite(1, kept.code("x.test"), "http://X.test")) == UNKNOWN
-    assert kept.answer(JudgeSubmission(1, kept.code("x.test"), is_accepted=True)) == UNKNOWN
+    assert kept.judge("x.test") == UNKNOWN
     other = Kept(others=("zoe",))
     assert ELSEWHERE in {other.submit(f"h{n}.test", n) for n in range(20)}
     skipping = Kept()
@@ -261,17 +285,115 @@ def test_pages_are_admitted_up_to_the_limit_whatever_the_crawl_proposes() -> Non
     last = kept.watched()[-1].sites[0]
     assert len(last.admitted) == RULES.pages_per_site
     assert set(MARKS[:3]) < last.admitted
-    assert kept.answer(JudgeSubmission(1, kept.code("a.test"), is_accepted=True, pages=7)) == ""
+    assert kept.judge("a.test", pages=7) == ""
     kept.see("a.test", admitted=tuple(MARKS))
     assert len(kept.watched()[-1].sites[0].admitted) == 7
 
 
-def test_a_refused_site_is_out_of_the_crawl_and_a_refusal_stays() -> None:
+def test_a_refused_site_is_out_of_the_crawl_and_the_last_verdict_counts() -> None:
     kept = Kept()
     kept.submit("a.test")
-    kept.answer(JudgeSubmission(1, kept.code("a.test"), is_accepted=False, why="spam"))
-    kept.answer(JudgeSubmission(1, kept.code("a.test"), is_accepted=True))
-    assert kept.row("a.test").state is SubmissionState.REFUSED
+    early = sign_verdict(SIGNER, kept.code("a.test"), kept.now, is_accepted=True)
+    kept.judge("a.test", is_accepted=False, why="spam")
+    assert kept.answer(JudgeSubmission(1, early)) == "", "that somebody sends again"
+    row = kept.row("a.test")
+    assert (row.state, row.why) == (SubmissionState.REFUSED, "spam")
+    assert kept.watched()[-1].gone == (kept.code("a.test"),)
+    kept.judge("a.test")
+    assert kept.row("a.test").state is SubmissionState.PROVING
+    assert kept.watched()[-1].sites[0].is_open
+
+
+def test_a_site_refused_later_keeps_its_limit_and_gets_no_further_page() -> None:
+    kept = Kept()
+    kept.submit("a.test")
+    kept.see("a.test", is_begun=True, is_proven=True, admitted=tuple(MARKS[:3]))
+    kept.judge("a.test", is_accepted=False)
+    kept.see("a.test", admitted=tuple(MARKS))
+    [site] = kept.watched()[-1].sites
+    assert (site.is_open, site.pages_max, site.admitted) == (False, 3, frozenset(MARKS[:3]))
+
+
+def test_an_administrator_lifts_the_limit_altogether() -> None:
+    kept = Kept()
+    kept.submit("a.test")
+    kept.see("a.test", is_begun=True, is_proven=True)
+    assert not kept.watched()[-1].sites[0].is_known
+    kept.judge("a.test", is_unlimited=True)
+    assert kept.watched()[-1].sites[0].is_known
+    assert kept.row("a.test").is_unlimited
+
+
+def test_a_verdict_counts_by_an_administrator_of_this_mesh_about_this_site_alone() -> None:
+    kept = Kept(SubmissionRules())
+    kept.submit("a.test")
+    kept.submit("b.test")
+    stranger = SigningKey.of_secret(b"s" * 32)
+    forged = [
+        Signer(stranger, MESH),
+        Signer(stranger, MESH, SIGNER.warrant),
+        Signer(ADMINISTRATOR, MESH),
+        Signer(ADMINISTRATOR, b"other", SIGNER.warrant),
+    ]
+    assert [kept.judge("a.test", signer) for signer in forged] == [FORGED] * 4
+    sound = sign_verdict(SIGNER, kept.code("b.test"), kept.now, is_accepted=True, pages=9)
+    for changed in (
+        replace(sound, code=kept.code("a.test")),
+        replace(sound, pages=5_000),
+        replace(sound, is_accepted=False),
+        replace(sound, why="x"),
+        replace(sound, is_unlimited=True),
+        replace(sound, signed_s=sound.signed_s + 1),
+    ):
+        assert kept.answer(JudgeSubmission(1, changed)) == FORGED
+    assert kept.judge("a.test", Signer(ADMINISTRATOR, MESH, SIGNER.warrant)) == ""
+    to_come = sign_verdict(SIGNER, kept.code("b.test"), kept.now + 90_000.0, is_accepted=True)
+    assert kept.answer(JudgeSubmission(1, to_come)) == FORGED
+    assert kept.row("b.test").state is SubmissionState.MODERATED
+    assert kept.judge("b.test", OWNER) == ""
+    assert kept.row("b.test").state is SubmissionState.PROVING
+
+
+def test_a_member_of_the_team_brings_no_verdict_that_nobody_has_signed() -> None:
+    kept = Kept()
+    slot, code = kept.ownership.slot_of("a.test"), kept.code("a.test")
+    row = Submission("http://a.test/", 1_000, True, True, 5)
+    sound = sign_verdict(SIGNER, code, 1_000, is_accepted=True)
+
+    def accepts(verdict: Verdict) -> bool:
+        return kept.actor._accepts(slot, name_of(code), row_bytes(replace(row, verdict=verdict)))
+
+    assert accepts(sound)
+    assert not accepts(replace(sound, pages=5_000))
+    assert not accepts(replace(sound, signature=b"s" * 64))
+    assert not accepts(sign_verdict(SIGNER, kept.code("b.test"), 1_000, is_accepted=True))
+    assert not accepts(sign_verdict(SIGNER, code, 1_000 + AHEAD_S + 1, is_accepted=True))
+    assert not accepts(sign_verdict(Signer(ADMINISTRATOR, MESH), code, 1_000, is_accepted=True))
+    assert kept.judge("a.test") == UNKNOWN, "as nothing was kept of it"
+
+
+def test_what_an_expelled_administrator_has_accepted_waits_again_and_another_one_can_judge_it() -> None:
+    kept = Kept(SubmissionRules())
+    kept.submit("a.test")
+    assert kept.judge("a.test") == ""
+    assert kept.watched()[-1].sites
+    expulsion = OWNER.decree(REVOCATION, ADMINISTRATOR.public.hex(), 1, b"")
+    kept.say(Address("ann", "membership"), DecreesInForce(REVOCATION, (expulsion,)))
+    assert kept.row("a.test").state is SubmissionState.MODERATED
+    assert kept.watched()[-1].gone == (kept.code("a.test"),)
+    assert kept.judge("a.test") == FORGED
+    value = row_bytes(row_in(kept.actor._store.get(*kept.place("a.test")) or b""))
+    assert kept.actor._accepts(*kept.place("a.test"), value), "copies of a row have to agree"
+    assert kept.judge("a.test", OWNER) == ""
+    assert kept.row("a.test").state is SubmissionState.PROVING
+
+
+def test_where_the_policy_wants_administrators_now_what_others_took_without_them_waits_too() -> None:
+    kept = Kept()
+    kept.submit("a.test")
+    assert kept.watched()[-1].sites
+    kept.obey(SubmissionRules())
+    assert kept.row("a.test").state is SubmissionState.MODERATED
     assert kept.watched()[-1].gone == (kept.code("a.test"),)
 
 
@@ -363,7 +485,11 @@ some_items = st.builds(
 said_by_members = st.one_of(
     st.builds(SubmitSite, st.integers(0, 9), some_codes, some_urls),
     st.builds(ClaimDomain, st.integers(0, 9), st.binary(min_size=16, max_size=16), some_codes),
-    st.builds(JudgeSubmission, st.integers(0, 9), some_codes, st.booleans(), st.text(max_size=9)),
+    st.builds(
+        JudgeSubmission,
+        st.integers(0, 9),
+        st.builds(partial(sign_verdict, SIGNER), some_codes, st.integers(0, 9), is_accepted=st.booleans()),
+    ),
     st.builds(ReadSubmissions, st.integers(0, 9), st.binary(max_size=15), st.binary(max_size=18)),
     st.builds(
         ItemsChanged,

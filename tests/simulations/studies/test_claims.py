@@ -166,7 +166,7 @@ PLANTED: dict[tuple[str, str], tuple[Values, ...]] = {
         lambda row: {"pages_s": 10.0},
         lambda row: {"pages_s": 10.0 * row["peers"]},
     ),
-    ("politeness", "a steady state"): (
+    ("politeness", "hosts that share"): (
         lambda row: {"hours": row["planned_hours"]},
         lambda row: {"hours": 2 * row["planned_hours"]},
         lambda row: {"hours": 0.5 * row["planned_hours"]},

@@ -195,7 +195,9 @@ def visited(row: UrlRow, url: str = "", slot: int = 5, mark: bytes = MARK) -> It
         visited(AGAIN, URL, slot_of("a.test", SLOT_COUNT), b"another's number"),
         visited(AGAIN, "http://a.test/?", slot_of("a.test", SLOT_COUNT), fingerprint("http://a.test/?")),
         visited(AGAIN._replace(host=b"of other"), URL, slot_of("a.test", SLOT_COUNT)),
-        visited(STORED._replace(url="ftp://b.test/"), slot=SLOT_OF_B, mark=fingerprint("ftp://b.test/")),
+        visited(
+            STORED._replace(url="gopher://b.test/"), slot=SLOT_OF_B, mark=fingerprint("gopher://b.test/")
+        ),
         visited(MISSING._replace(outcome="F404 ")),
         visited(MISSING._replace(outcome="Z404")),
         visited(MISSING._replace(outcome="F")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -205,6 +206,41 @@ async def test_the_original_of_a_version_is_given_to_save_and_not_to_run(backend
         assert (await ask(application(backend), target)).status == status
     barred = application(FakeBackend(lambda order: answer(order, BARRED)))
     assert (await ask(barred, f"/web/2026id_/{URL}")).status == 403
+
+
+async def test_links_of_a_version_of_a_day_lead_to_versions_of_that_day() -> None:
+    page_ = (
+        b"<title>t</title><a class=x href='../q?a=1&amp;b=2#s t'>q</a> <A HREF=//b.test/>b</A>"
+        b'<a href="#top">top</a><a href="mailto:a@b">m</a><abbr href="q">no</abbr>'
+    )
+
+    def found(order: Message) -> Message:
+        assert isinstance(order, FindPage)
+        asked.append(order.at_s)
+        return PageFound(order.ticket, order.url, FIRST, response_record(order.url, HEAD, page_, seen(7.0)))
+
+    asked: list[float] = []
+    reply = await ask(application(FakeBackend(found)), f"/at/20260102/{URL}")
+    assert (reply.status, reply.headers["memento-datetime"]) == (200, "Thu, 01 Jan 2026 12:30:05 GMT")
+    assert datetime.fromtimestamp(asked[0], UTC).isoformat() == "2026-01-02T23:59:59.999999+00:00"
+    shown = html.unescape(html.unescape(reply.text))
+    assert 'href="http://localhost/at/20260102/http://a.test/q?a=1&b=2#s%20t"' in shown
+    assert 'HREF="http://localhost/at/20260102/http://b.test/"' in shown
+    for kept in ('<a href="#top">', '<a href="mailto:a@b">', '<abbr href="q">'):
+        assert kept in shown
+    assert "at the end of 2026-01-02" in shown
+
+
+async def test_a_day_that_is_none_is_refused_and_a_later_first_version_is_called_so(
+    backend: FakeBackend,
+) -> None:
+    for day in ("2026010", "20260230", "today", "20261125x"):
+        assert (await ask(application(backend), f"/at/{day}/{URL}")).status == 400
+    assert (await ask(application(backend), "/at/20260102/http://b.test/")).status == 404
+    assert (await ask(application(backend), "/at/20260102/nothing")).status == 400
+    assert "this is the first" in (await ask(application(backend), f"/at/2025/{URL}")).text
+    barred = application(FakeBackend(lambda order: answer(order, BARRED)))
+    assert (await ask(barred, f"/at/20260102/{URL}")).status == 403
 
 
 # The library that it writes records with leaves their temporary files to the collector.

@@ -41,7 +41,9 @@ def test_every_text_is_used_and_every_used_text_exists() -> None:
         "judging/judgement_page.py",
         "live/live_page.py",
         "submitting/submission_page.py",
+        "submitting/moderation_page.py",
         "backlinks/backlinks_page.py",
+        "entities/entity_feed.py",
     )
     sources = [*(site / each for each in modules), *(site.parent / each for each in others)]
     sources += [*site.parent.glob("*routes.py"), *site.glob("templates/*.html")]

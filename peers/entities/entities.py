@@ -1,0 +1,186 @@
+"""The actor that keeps the sealed rows of entities: opaque bytes in the slots of a peer.
+
+It cannot read them. It checks that the owner of each has signed it and that its day has not passed, and
+deletes it then; a row that its owner has forgotten has no content, and goes on its last day as all do.
+Without `[entities]` in the policy there is nothing, and what was is deleted.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import ClassVar, Final
+
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership
+from mesh.tables.table import Table
+from peers.entities.sealed_row import (
+    SealedRow,
+    is_of_its_time,
+    is_row,
+    join,
+    key_in_name,
+    name_of,
+    row_bytes,
+    row_in,
+    slot_of_key,
+)
+from peers.entities.wire_messages import (
+    ELSEWHERE,
+    FULL,
+    OFF,
+    OUTDATED,
+    UNTRUE,
+    KeepSealed,
+    ReadSealed,
+    SealedKept,
+    SealedTold,
+)
+from peers.handover.item_store import Item, ItemStore
+from peers.handover.mirror import Pledge
+from peers.handover.optional_store import OptionalStoreActor
+from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreDeclaration, StoreStatistics
+from peers.policy.entity_rules import KEPT_DAYS_MAX, ROWS_MAX, EntityRules
+from peers.policy.rules import DAY_S, Policy
+
+SWEEP_S: Final = 3_600.0  # between two passes over all rows
+# Of other peers, with old slots of ours, twice as many are taken as a policy can let a peer have.
+ROWS_OF_OTHERS_MAX: Final = 2 * ROWS_MAX
+
+
+class EntityStatistics(HolderStatistics, frozen=True):
+    """The work on entities: gauges of now, counts since the start; nothing that is in them."""
+
+    is_on: bool  # does the policy say so?
+    rows: int  # gauge, as of the last pass over them and since
+    taken: int  # count
+    refused: int  # count: by a limit, or since they were not their owner's or not of their time
+    dropped: int  # count: rows whose day has passed, or that no policy wants any more
+
+
+class Entities(OptionalStoreActor):
+    """Neighbours: gateways, the entities of others of the team."""
+
+    name: ClassVar[str] = "entities"
+    keeps: ClassVar = StoreDeclaration("entities", name, is_optional=True)
+    rows_section: ClassVar[bytes] = b"e"
+    remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {KeepSealed, ReadSealed}
+
+    def __init__(self, me: str, table: Table, life: int = 1) -> None:
+        """Begin dormant, see `OptionalStoreActor`."""
+        super().__init__(me, table, life)
+        self._rules: EntityRules | None = None
+        self._n_rows = self._n_swept = 0
+        self._n_taken = self._n_refused = self._n_dropped = 0
+
+    def _is_wanted(self, policy: Policy) -> bool:
+        return policy.entities is not None
+
+    def _open_store(self, rows: Table) -> ItemStore:
+        return ItemStore(rows, join, changed=self._changed, accepts=self._accepts)
+
+    def _observe(self, store: StoreStatistics) -> EntityStatistics:
+        return EntityStatistics(
+            store=store,
+            is_on=self._is_on,
+            rows=self._n_rows,
+            taken=self._n_taken,
+            refused=self._n_refused,
+            dropped=self._n_dropped,
+        )
+
+    def _handle(self, source: Address, message: Message) -> list[Send]:
+        match message:
+            case KeepSealed():
+                return self._answer(source, message)
+            case ReadSealed():
+                return [Send(source, self._told(message))]
+            case _:
+                return super()._handle(source, message)
+
+    def _follow_policy(self, before: Policy, *, was_on: bool) -> None:
+        self._rules, self._n_swept = self._policy.entities, 0
+        super()._follow_policy(before, was_on=was_on)
+
+    def _look_at(self, item: Item) -> None:
+        """Delete a row whose day has passed, and count the others."""
+        if self._is_on and row_in(item.value).until_day >= self._today:
+            self._n_swept += 1
+            return
+        self._store.drop(item.slot, item.name)
+        self._n_dropped += 1
+
+    def _next_sweep_at(self) -> float:
+        self._n_rows, self._n_swept = self._n_swept, 0
+        return self._now + SWEEP_S if self._is_on else inf
+
+    # --- Gateways
+
+    def _answer(self, gateway: Address, message: KeepSealed) -> list[Send]:
+        """Answer a gateway, once the living team has the row."""
+        refusal = self._keep(message)
+        answer = Send(gateway, SealedKept(message.request, refusal))
+        if refusal:
+            self._n_refused += refusal not in (ELSEWHERE, OFF)
+            return [answer]
+        self._mirror.pledge(Pledge(sends=(answer,)))
+        return []
+
+    def _keep(self, message: KeepSealed) -> str:
+        """Take a row as its owner says; return why not."""
+        ownership, rules, public = self._ownership, self._rules, message.public
+        if ownership is None or rules is None:
+            return OFF
+        slot = slot_of_key(public, ownership.table.slot_count)
+        if ownership.owner_of(slot) != self._me:
+            return ELSEWHERE
+        value = row_bytes(message.row)
+        before = self._store.get(slot, name_of(public))
+        if before == value:
+            return ""
+        if not is_of_its_time(message.row, self._today, rules.days) or not is_row(public, message.row):
+            return UNTRUE
+        if before is None and self._n_rows >= rules.rows_max:
+            return FULL
+        self._store.put(slot, name_of(public), value)
+        if self._store.get(slot, name_of(public)) != value:
+            return OUTDATED
+        self._n_taken += 1
+        return ""
+
+    def _told(self, message: ReadSealed) -> SealedTold:
+        ownership = self._ownership
+        if ownership is None or self._rules is None:
+            return SealedTold(message.request)
+        row = self.row_of(message.public, ownership)
+        is_kept = row is not None and is_of_its_time(row, self._today, KEPT_DAYS_MAX)
+        return SealedTold(message.request, is_on=True, row=row if is_kept else None)
+
+    # --- Rows
+
+    def row_of(self, public: bytes, ownership: Ownership) -> SealedRow | None:
+        """Return a row as it stands here; None where there is none."""
+        value = self._store.get(slot_of_key(public, ownership.table.slot_count), name_of(public))
+        return None if value is None else row_in(value)
+
+    def _changed(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
+        self._n_rows += before is None
+
+    def _accepts(self, slot: int, name: bytes, value: bytes) -> bool:
+        """Is this a row in its place, signed by its owner, if another peer says so?"""
+        ownership, public = self._ownership, key_in_name(name)
+        if ownership is None or public is None or slot_of_key(public, ownership.table.slot_count) != slot:
+            return False
+        before = self._store.get(slot, name)
+        if before == value:
+            return True
+        if before is None and self._n_rows >= ROWS_OF_OTHERS_MAX:
+            return False
+        try:
+            row = row_in(value)
+        except ValueError:
+            return False
+        return is_of_its_time(row, self._today, KEPT_DAYS_MAX) and is_row(public, row)
+
+    @property
+    def _today(self) -> int:
+        return int(self._now // DAY_S)

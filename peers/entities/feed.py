@@ -1,0 +1,81 @@
+"""The feed of an entity: its best and newest pages, sealed under a secret that is its address.
+
+Whoever has the address reads the feed, and a gateway that is asked for it reads it for that moment. The
+fields of the entity are not in it. Its owner ends it by forgetting its row; then the address leads nowhere.
+"""
+
+from __future__ import annotations
+
+from base64 import b32decode, b32encode
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from mesh.urls import URL_CHARS_MAX
+from peers.entities.sealed_row import CONTENT_BYTES_MAX, KEY_BYTES
+
+ENTRIES_MAX: Final = 50
+LABEL_CHARS_MAX: Final = 64
+TITLE_CHARS_MAX: Final = 200
+TEXT_CHARS_MAX: Final = 300
+SECRET_CHARS: Final = 52  # of base 32
+
+
+class FeedEntry(msgspec.Struct, frozen=True, array_like=True):
+    """A page."""
+
+    url: Annotated[str, Meta(min_length=1, max_length=URL_CHARS_MAX)]
+    title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)]
+    sentence: Annotated[str, Meta(max_length=TEXT_CHARS_MAX)]
+    score: int
+    tone: Annotated[int, Meta(ge=-1, le=1)]
+    at_s: Annotated[float, Meta(ge=0, le=1e11)]  # when the mesh fetched it
+
+
+class Feed(msgspec.Struct, frozen=True, array_like=True):
+    """The content of a feed's row, the newest pages first."""
+
+    label: Annotated[str, Meta(max_length=LABEL_CHARS_MAX)]
+    entries: Annotated[tuple[FeedEntry, ...], Meta(max_length=ENTRIES_MAX)]
+
+
+def feed_bytes(feed: Feed) -> bytes:
+    """Encode a feed, without the last entries where all are too long."""
+    encoded = _encode(feed)
+    while len(encoded) > CONTENT_BYTES_MAX:
+        feed = Feed(feed.label, feed.entries[:-1])
+        encoded = _encode(feed)
+    return encoded
+
+
+def feed_in(content: bytes) -> Feed:
+    """Read a feed, which any reader of its address may have written.
+
+    Raises:
+      ValueError: it is none.
+    """
+    try:
+        return _decode(content)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(f"no feed: {error}") from error
+
+
+def secret_text(secret: bytes) -> str:
+    """Return a secret as it stands in an address."""
+    return b32encode(secret).decode().lower().rstrip("=")
+
+
+def secret_in(text: str) -> bytes | None:
+    """Return the secret in an address; None when there is none."""
+    if not text.isascii() or len(text) != SECRET_CHARS:
+        return None
+    try:
+        secret = b32decode(text.upper() + "====")
+    except ValueError:
+        return None
+    return secret if len(secret) == KEY_BYTES else None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Feed).decode

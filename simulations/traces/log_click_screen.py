@@ -1,0 +1,77 @@
+"""The figures of a log's clicks on a terminal. [io]"""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from peers.judging.counterfactual import Estimate, RankingWorth
+from simulations.traces.log_clicks import LogClicks, policy_line
+
+
+def show_clicks(found: LogClicks) -> None:
+    """Print tables, and sentences that say no more than they show."""
+    console = Console(highlight=False)
+    console.print(_ranks_table(found))
+    for line in _sentences(found):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _ranks_table(found: LogClicks) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("rank", "shown", "clicks", "clicked", "looked at", "effect"):
+        table.add_column(name, justify="right")
+    for each in found.ranks:
+        if each.shown:
+            examined = "?" if each.examined is None else f"{each.examined:.1%}"
+            effect = "?" if each.effect is None else f"{each.effect:.2f}"
+            clicked = f"{each.clicks / each.shown:.1%}"
+            table.add_row(str(each.rank), f"{each.shown:,}", f"{each.clicks:,}", clicked, examined, effect)
+    return table
+
+
+def _sentences(found: LogClicks) -> list[str]:
+    said = [
+        f"{found.clicks:,} clicks of {found.clients:,} clients on {found.lists:,} lists of queries and days"
+    ]
+    if not found.moved:
+        said.append("no result was in several places, so nothing tells worth and place apart")
+        return said
+    models = {
+        "position": "the place alone",
+        "power": "a power of the rank",
+        "cascade": "the results above, at which readers stop",
+    }
+    said.append(
+        f"{found.moved:,} results were in several places; how far readers look is best explained by "
+        f"{models[found.model]}"
+    )
+    if line := policy_line(found):
+        said.append(f"in the policy, [query_log]: {line}")
+    if found.shown is not None and found.ranking is not None:
+        said += [_worth("as shown", found.shown), _worth("this ranking", found.ranking), _verdict(found)]
+    return said
+
+
+def _worth(name: str, worth: RankingWorth) -> str:
+    left_out = f", {worth.unknown:,} at places of which nothing is known" if worth.unknown else ""
+    return (
+        f"{name}: {_interval(worth.clipped)} a reader, {_interval(worth.normalised)} of what is looked for "
+        f"({worth.clicks:,} clicks, {worth.unplaced:,} on results that it has not{left_out})"
+    )
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{estimate.value:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"
+
+
+def _verdict(found: LogClicks) -> str:
+    assert found.shown is not None
+    assert found.ranking is not None
+    shown, ranking = found.shown.normalised, found.ranking.normalised
+    if ranking.low > shown.high:
+        return "by these clicks this ranking is better than that which was shown"
+    if ranking.high < shown.low:
+        return "by these clicks this ranking is worse than that which was shown"
+    return "by these clicks neither is shown to be better"

@@ -1,0 +1,330 @@
+"""Pages as they were: the answer for a day is that of an index of the pages of that day, in any mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from itertools import pairwise
+from math import inf
+from random import Random
+from typing import Any
+
+import pytest
+
+from mesh.actors.actor import Address
+from mesh.actors.ownership import Ownership
+from mesh.keys.decree import POLICY, Decree
+from mesh.membership.model.messages import DecreesInForce
+from mesh.slot_set import NO_SLOTS, encode_slot_list
+from mesh.urls import host_of
+from peers.engine.pages.document import Document
+from peers.engine.pages.past import Lifetime, PastPage
+from peers.engine.past_index import settle
+from peers.engine.queries.query_language import Oddity
+from peers.gateway.model.messages import PagesFound
+from peers.index.messages import PastBehind
+from peers.policy.rules import EVERYTHING, Action, Policy, Rule, SearchHistoryRules, policy_bytes
+from peers.storage.wire_messages import StoredPage
+from tests.peers.gateway.test_exactness import SLOT_COUNT, WORDS, Mesh
+from tests.peers.storage.team import SLOTS, RealIndex, records_of
+from tests.peers.storage.test_replaced_versions import PastTeam, missing
+
+DAY_S = 86_400.0
+FIRST_DAY_S = 1_790_000_000.0 // DAY_S * DAY_S  # 2026-09-21
+N_ROUNDS = 6
+
+
+def day_of(round_: int) -> str:
+    return f"{datetime.fromtimestamp(FIRST_DAY_S + round_ * DAY_S, UTC):%Y-%m-%d}"
+
+
+class Sites:
+    """Five sites, written anew in parts each day: pages change, come, go and come back."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random = Random(seed)
+        self.rounds: list[dict[str, Document]] = []  # what a visit in each found
+        self.versions: dict[str, list[tuple[float, Document | None]]] = {}  # all versions, by URL
+        urls = [f"http://site{n % 5}.test/{'a' * (n % 3)}/{n}!{n % 2}" for n in range(150)]
+        urls += [f"http://site{n % 5}.test/" for n in range(5)]
+        known: dict[str, Document] = {}
+        for round_ in range(N_ROUNDS):
+            for url in urls:
+                chance = random.random()
+                at_s = FIRST_DAY_S + round_ * DAY_S + random.randrange(1, 86_000) + 0.25
+                if chance < 0.1 and url in known:
+                    del known[url]
+                    self.versions[url].append((at_s, None))
+                elif chance < 0.45 or (round_ == 0 and chance < 0.8):
+                    known[url] = document = self._document(url, at_s, round_)
+                    self.versions.setdefault(url, []).append((at_s, document))
+            self.rounds.append(dict(known))
+
+    def _document(self, url: str, at_s: float, visit: int) -> Document:
+        random = self._random
+
+        def text(length: int) -> str:
+            return " ".join(random.choice(WORDS) for _ in range(random.randrange(1, length)))
+
+        is_copy = random.random() < 0.1
+        body = "twins of one text 天网 mesh" if is_copy else text(60)
+        anchors = (f"link {WORDS[len(url) % len(WORDS)]}",) if len(url) % 2 else ()
+        title = "Twins" if is_copy else text(5)
+        return Document(url, title, "", body, anchors, random.choice(("zh", "en")), at_s, visit=visit)
+
+    def past_of(self, url: str) -> list[tuple[Lifetime, Document]]:
+        versions = self.versions[url]
+        nexts = pairwise(versions)
+        return [(Lifetime(at, until), page) for (at, page), (until, _) in nexts if page is not None]
+
+
+def decrees(*rules: Rule, days: int | None = 100) -> DecreesInForce:
+    history = SearchHistoryRules(days=days) if days else None
+    body = policy_bytes(Policy(rules=(*rules, *EVERYTHING.rules), search_history=history))
+    return DecreesInForce(POLICY, (Decree(POLICY, "", 1, 0.0, inf, body, b"", b""),))
+
+
+def mesh_with_past(count: int, sites: Sites, stack: ExitStack) -> Mesh:
+    """Peers that index the pages of the last round, and all versions before."""
+    mesh = Mesh([f"peer{n}" for n in range(count)], stack)
+    mesh.index(list(sites.rounds[-1].values()))
+    mesh.name_copies(list(sites.rounds[-1].values()))
+    for peer, index in mesh.indexes.items():
+        ownership = Ownership(peer, mesh.table, mesh.alive)
+        pages = []
+        for url in sites.versions:
+            slot = ownership.slot_of(host_of(url))
+            if peer in ownership.team_of(slot):
+                past = sites.past_of(url)
+                lifetimes, documents = tuple(each for each, _ in past), tuple(each for _, each in past)
+                texts = documents[0].anchors if documents else ()
+                pages.append(PastPage(slot, url, lifetimes, texts, documents))
+        assert not any(settle(index.past(), pages, index.snapshot()))
+        behind(mesh, peer, ())
+        mesh.publish(peer, decrees())
+    mesh.now = FIRST_DAY_S + 10 * DAY_S
+    return mesh
+
+
+def behind(mesh: Mesh, peer: str, slots: Iterable[int]) -> None:
+    told = PastBehind(encode_slot_list(list(slots), SLOT_COUNT) if slots else NO_SLOTS)
+    mesh._deliver(peer, Address(peer, "cell"), "indexer", told)
+
+
+def shown(found: PagesFound) -> tuple[Any, ...]:
+    hits = [
+        (hit.url, hit.score, hit.title, hit.snippet, hit.fetched_at, hit.copies, hit.near_copies, hit.also_at)
+        for hit in found.hits
+    ]
+    return hits, found.facets, found.relaxed, found.coverage.missing, bool(found.next)
+
+
+def query(random: Random) -> str:
+    words = random.sample(WORDS, random.randrange(1, 4))
+    more = random.choice(("", "", "", " -天网", " lang:en", " site:site2.test", " nosuchword", ' "web page"'))
+    return random.choice((" ", " OR ", " ")).join(words) + more
+
+
+@pytest.fixture
+def stack() -> Iterable[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_answer_for_a_day_is_that_of_an_index_of_that_day(stack: ExitStack, seed: int) -> None:
+    sites, random = Sites(seed), Random(seed)
+    meshes = [mesh_with_past(count, sites, stack) for count in (1, 3, 5)]
+    n_found = n_old = 0
+    for round_ in range(N_ROUNDS):
+        alone = Mesh(["solo"], stack)
+        alone.now = FIRST_DAY_S + 20 * DAY_S
+        alone.index(list(sites.rounds[round_].values()))
+        for _ in range(50):
+            text, offset = query(random), random.choice((0, 0, 10))
+            expected = alone.search("solo", text, offset=offset, wants_facets=True)
+            for mesh in meshes:
+                peer = random.choice(sorted(mesh.nodes))
+                found = mesh.search(peer, f"{text} asof:{day_of(round_)}", offset=offset, wants_facets=True)
+                assert shown(found) == shown(expected), (text, round_)
+                assert found.total == expected.total or not (found.is_exact and expected.is_exact)
+                assert [each.oddity for each in found.remarks] == [
+                    *(each.oddity for each in expected.remarks if each.oddity is not Oddity.NO_SUCH_PHRASE),
+                    Oddity.AS_OF,
+                    *(each.oddity for each in expected.remarks if each.oddity is Oddity.NO_SUCH_PHRASE),
+                ]
+                n_old += sum(hit.until > 0 for hit in found.hits)
+            n_found += len(expected.hits)
+    assert n_found > 500
+    assert n_old > n_found
+
+
+def test_a_span_finds_each_version_that_was_there_in_it(stack: ExitStack) -> None:
+    sites, random = Sites(3), Random(3)
+    meshes = [mesh_with_past(count, sites, stack) for count in (1, 3, 5)]
+    for first, last in ((0, 5), (1, 3), (2, 2)):
+        begin, end = FIRST_DAY_S + first * DAY_S, FIRST_DAY_S + (last + 1) * DAY_S - 1e-6
+        there = {
+            (url, lifetime.since)
+            for url in sites.versions
+            for lifetime, _ in [*sites.past_of(url), *still_there(sites, url)]
+            if lifetime.since <= end and lifetime.until > begin
+        }
+        span = f"between:{day_of(first)}..{day_of(last)}"
+        found = meshes[1].search("peer0", f"site:test copies:all {span}", k=100, wants_facets=True)
+        assert found.facets is not None
+        assert sum(count for _, count in found.facets.hosts) == len(there)
+        for _ in range(25):
+            text = f"{query(random)} copies:all {span}"
+            expected, *others = [
+                shown(mesh.search(random.choice(sorted(mesh.nodes)), text, k=50)) for mesh in meshes
+            ]
+            assert all(each == expected for each in others), text
+            hits = meshes[0].search("peer0", text, k=50).hits
+            assert {(hit.url, hit.fetched_at) for hit in hits} <= there
+
+
+def still_there(sites: Sites, url: str) -> list[tuple[Lifetime, Document]]:
+    at, page = sites.versions[url][-1]
+    return [] if page is None else [(Lifetime(at, inf), page)]
+
+
+def test_an_answer_says_so_where_the_past_of_some_slots_is_not_all_there(stack: ExitStack) -> None:
+    sites = Sites(4)
+    mesh = mesh_with_past(3, sites, stack)
+    text = f"mesh asof:{day_of(2)}"
+    whole = mesh.search("peer1", text)
+    assert whole.coverage.missing == 0
+    behind(mesh, "peer0", range(SLOT_COUNT))  # its standbys answer instead
+    assert shown(mesh.search("peer1", text)) == shown(whole)
+    behind(mesh, "peer2", range(SLOT_COUNT))
+    assert mesh.search("peer1", text).coverage.missing > 0
+    assert mesh.search("peer1", "mesh").coverage.missing == 0  # which is nothing to pages as they are
+    for peer in ("peer0", "peer2"):
+        behind(mesh, peer, ())
+    mesh.now += 60.0
+    assert shown(mesh.search("peer1", text)) == shown(whole)
+
+
+@pytest.mark.parametrize("count", [1, 3, 5])
+def test_what_is_taken_down_is_in_no_answer_about_the_past(stack: ExitStack, count: int) -> None:
+    sites = Sites(5)
+    mesh = mesh_with_past(count, sites, stack)  # whose indexes have not followed yet
+    texts = [f"site:site3.test {span}" for span in (f"asof:{day_of(3)}", f"between:{day_of(0)}..{day_of(5)}")]
+    for text in texts:
+        assert mesh.search("peer0", text).hits
+    for peer in mesh.nodes:
+        mesh.publish(peer, decrees(Rule(action=Action.TAKE_DOWN, hosts=("site3.test",))))
+    for text in (*texts, f"mesh OR 天网 asof:{day_of(3)}"):
+        for peer in mesh.nodes:
+            found = mesh.search(peer, text, k=100)
+            assert not any(hit.host == "site3.test" for hit in found.hits)
+            assert not any("site3.test" in url for hit in found.hits for url in hit.also_at)
+
+
+def test_where_the_policy_keeps_no_such_past_pages_are_searched_as_they_are(stack: ExitStack) -> None:
+    mesh = mesh_with_past(1, Sites(6), stack)
+    of_now = mesh.search("peer0", "mesh")
+    mesh.publish("peer0", decrees(days=3))
+    for text, kept in ((f"mesh asof:{day_of(0)}", False), ("mesh asof:2026-10-01", True)):
+        found = mesh.search("peer0", text)
+        assert [each.oddity for each in found.remarks] == [Oddity.AS_OF if kept else Oddity.NO_PAST]
+    mesh.publish("peer0", decrees(days=None))
+    found = mesh.search("peer0", "mesh asof:2026-10-01")
+    assert [each.oddity for each in found.remarks] == [Oddity.NO_PAST]
+    assert [(hit.url, hit.score, hit.as_of) for hit in found.hits] == [
+        (hit.url, hit.score, 0.0) for hit in of_now.hits
+    ]
+
+
+def test_dates_that_make_no_sense_are_searched_as_text(stack: ExitStack) -> None:
+    mesh = mesh_with_past(1, Sites(7), stack)
+    for text in (
+        "asof:yesterday",
+        "asof:2026-13-01",
+        "between:2026-11",
+        "between:2026-12..2026-11",
+        "asof:1..2",
+    ):
+        assert Oddity.NO_DATE in [each.oddity for each in mesh.search("peer0", f"mesh {text}").remarks]
+    for text in (
+        "asof:2026-09-22",
+        "asof:2026-09",
+        "between:2026-09-22..2026-09-23",
+        "between:2026-08..2026-10",
+    ):
+        assert [each.oddity for each in mesh.search("peer0", f"mesh {text}").remarks] == [Oddity.AS_OF]
+
+
+def page_of_round(url: str, slot: int, at_s: float, has_document: bool) -> StoredPage:
+    """A page written anew at each visit, the same from the same seed; or word that it is gone."""
+    random = Random(f"{url} {at_s}")
+    words = [" ".join(random.choice(WORDS) for _ in range(random.randrange(1, n))) for n in (5, 60)]
+    document = Document(url, words[0], "", words[1], fetched_at=at_s)
+    status = 200 if has_document else 404
+    records = records_of(url, at_s)
+    return StoredPage(url, slot, at_s, status, records, document if has_document else None)
+
+
+def visited_through_faults(n_peers: int, random: Random) -> tuple[PastTeam, list[dict[str, Document]]]:
+    """Peers that have visited five sites on six days, crashed, lost disks, and brought what they lack.
+
+    Returns: the pages at the end of each day, too.
+    """
+    team = PastTeam(random.randrange(1_000), n_peers, min(n_peers, 2))
+    team.page_of = page_of_round
+    urls = [f"http://site{n % 5}.test/{n}" for n in range(60)]
+    team.now = FIRST_DAY_S + 3_600.0
+    rounds: list[dict[str, Document]] = []
+    there: dict[str, Document] = {}
+    for round_ in range(N_ROUNDS):
+        for url in random.sample(urls, 35):
+            is_there = random.random() < 0.85
+            team.store(url, has_document=is_there)
+            document = page_of_round(url, 0, team.now, is_there).document
+            there.pop(url, None)
+            there |= {url: document} if document is not None else {}
+            for _ in range(random.randrange(20)):
+                team.step()
+        name = random.choice(list(team.peers))
+        team.settle()
+        if n_peers > 1:
+            team.crash(name)
+            if random.random() < 0.5:
+                team.peers[name].lose_disk()
+            team.settle()
+        rounds.append(dict(there))
+        team.now = FIRST_DAY_S + (round_ + 1) * DAY_S + 3_600.0
+    team.compare()
+    team.settle()
+    return team, rounds
+
+
+@pytest.mark.parametrize("n_peers", [1, 3, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_after_kills_and_hand_overs_a_day_is_as_its_pages_indexed_alone(
+    stack: ExitStack, n_peers: int, seed: int
+) -> None:
+    random = Random(seed)
+    team, rounds = visited_through_faults(n_peers, random)
+    indexes = {
+        name: peer.index.index for name, peer in team.peers.items() if isinstance(peer.index, RealIndex)
+    }
+    mesh = Mesh(indexes, stack, slot_count=SLOTS)
+    for name, peer in team.peers.items():
+        assert missing(peer) == 0
+        behind(mesh, name, ())
+        mesh.publish(name, decrees())
+    mesh.now = team.now
+    for is_killed in (False, True):
+        if is_killed and n_peers > 1:
+            mesh.change_alive(sorted(mesh.alive)[1:])
+        for round_, pages in enumerate(rounds):
+            alone = Mesh(["solo"], stack)
+            alone.index(list(pages.values()))
+            for _ in range(12):
+                text = query(random)
+                found = mesh.search(random.choice(sorted(mesh.alive)), f"{text} asof:{day_of(round_)}")
+                assert shown(found)[0] == shown(alone.search("solo", text))[0], (text, round_)
+                assert found.coverage.missing == 0

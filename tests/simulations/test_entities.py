@@ -1,0 +1,286 @@
+"""Entities in a mesh under faults: kept by their teams alone, the newest counts, and forgotten means gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from mesh.actors.actor import Message
+from peers.crawler.model.settings import CrawlSettings
+from peers.entities.entities import Entities, EntityStatistics
+from peers.entities.seal import RowKey
+from peers.entities.sealed_row import KEY_BYTES, NONCE_BYTES, SealedRow, row_bytes, row_in
+from peers.entities.wire_messages import FULL, OFF, OUTDATED, UNTRUE
+from peers.gateway.model.messages import FindRow, KeepRow, RowAnswered, RowFound
+from peers.handover.item_store import Item
+from peers.policy.entity_rules import EntityRules
+from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
+from simulations.faults.clock import VirtualClock
+from simulations.faults.machine import Machine
+from simulations.webs.web import SyntheticWeb
+from simulations.world.chance import random_of
+from simulations.world.members import Members, VirtualDoor
+from simulations.world.network import Network
+from simulations.world.world import World
+
+SLOTS = 32
+REST_S = 240.0
+TODAY = 10
+UNTIL = 30
+
+
+def key_of(number: int) -> RowKey:
+    return RowKey(number.to_bytes(KEY_BYTES, "big"))
+
+
+def row_of(entity: int, number: int = 1, until_day: int = UNTIL) -> SealedRow:
+    content = b"fields of %d, change %d" % (entity, number)
+    return key_of(entity).seal(number, until_day, content, number.to_bytes(NONCE_BYTES, "big"))
+
+
+RULES = EntityRules()
+
+
+class Mesh:
+    """Machines with two copies of everything, and a gateway at each."""
+
+    def __init__(
+        self,
+        machines: int = 3,
+        started: int | None = None,
+        rules: EntityRules | None = RULES,
+        seed: int = 3,
+    ) -> None:
+        self.network = Network(random_of(seed, "network"))
+        self.world = World(self.network, start_s=(TODAY + 1) * DAY_S - 1_500.0)
+        self.members = Members(seed, machines, replicas=2, slot_count=SLOTS)
+        self.policies = self.ticket = 0
+        self.answers: dict[int, Message] = {}
+        web, doors = SyntheticWeb(seed, pages=1), dict[str, VirtualDoor]()
+        self.machines = [
+            Machine(
+                number,
+                self.world,
+                self.members,
+                web,
+                CrawlSettings(),
+                doors,
+                clock=VirtualClock(0.0, 0.0),
+                fetched=lambda machine, url, served: None,
+                abandoned=lambda machine: None,
+                told=self._told,
+            )
+            for number in range(machines)
+        ]
+        for machine in self.machines[:started]:
+            machine.start()
+        self.pass_time(20.0)
+        self.obey(rules)
+
+    @property
+    def running(self) -> list[Machine]:
+        return [machine for machine in self.machines if machine.is_running]
+
+    def _told(self, machine: Machine, answer: Message) -> None:
+        self.answers[answer.ticket] = answer  # type: ignore[attr-defined]  # all of these have one
+
+    def pass_time(self, seconds: float) -> None:
+        self.world.run(until=self.world.now + seconds)
+
+    def obey(self, rules: EntityRules | None) -> None:
+        self.policies += 1
+        policy = Policy(rules=EVERYTHING.rules, entities=rules)
+        self.running[0].publish(self.members.policy(self.policies, policy_bytes(policy)))
+        self.pass_time(20.0)
+
+    def ask(self, order: type[Message], *values: object, gateway: int = 0, seconds: float = 3.0) -> Message:
+        self.ticket += 1
+        self.running[gateway % len(self.running)].order(order(self.ticket, *values))
+        self.pass_time(seconds)
+        return self.answers.pop(self.ticket)
+
+    def keep(self, entity: int, row: SealedRow, gateway: int = 0) -> str:
+        answer = self.ask(KeepRow, key_of(entity).public, row, gateway=gateway)
+        assert isinstance(answer, RowAnswered), answer
+        return answer.refusal
+
+    def find(self, entity: int, gateway: int = 0) -> SealedRow | None:
+        found = self.ask(FindRow, key_of(entity).public, gateway=gateway)
+        assert isinstance(found, RowFound)
+        assert found.is_on
+        return found.row
+
+    def actor(self, machine: Machine) -> Entities:
+        actor = self.world.node(machine.peer).actor("entities")
+        assert isinstance(actor, Entities)
+        return actor
+
+    def rows(self, machine: Machine) -> list[Item]:
+        actor = self.actor(machine)
+        return [] if actor.is_dormant else actor._store.items_after(b"", 100_000)
+
+    def rest(self) -> None:
+        """Wait until all is where it belongs, and nothing is on its way."""
+        until = self.world.now + REST_S
+        while not self._is_at_rest():
+            self.pass_time(2.0)
+            assert self.world.now < until, [each.trouble() for each in self.running]
+
+    def _is_at_rest(self) -> bool:
+        peers = {machine.peer for machine in self.running}
+        return all(
+            machine.ownership is not None
+            and machine.ownership.alive == peers
+            and machine.has_settled()
+            and self._is_shipped(machine)
+            for machine in self.running
+        )
+
+    def _is_shipped(self, machine: Machine) -> bool:
+        seen = self.actor(machine).observe()
+        return not isinstance(seen, EntityStatistics) or not seen.store.unkept
+
+    def check_replicas(self, count: int) -> None:
+        """Each row is on all of its team, and nowhere else."""
+        team = min(2, len(self.running))
+        assert sum(len(self.rows(machine)) for machine in self.running) == team * count
+        for machine in self.running:
+            for item in self.rows(machine):
+                assert machine.ownership is not None
+                assert machine.peer in machine.ownership.team_of(item.slot)
+
+    def all_bytes(self, machine: Machine) -> bytes:
+        """All that a machine has in its table, durably."""
+        return b"".join(key + value for key, value in self.actor(machine)._table.scan(b""))
+
+
+def test_without_entities_in_the_policy_nothing_is_kept_nor_sent() -> None:
+    mesh = Mesh(rules=None)
+    assert mesh.keep(1, row_of(1)) == OFF
+    mesh.rest()
+    assert all(mesh.actor(machine).is_dormant for machine in mesh.running)
+    assert [mesh.all_bytes(machine) for machine in mesh.running] == [b"", b"", b""]
+    assert "entities" not in {name for machine in mesh.running for name in machine.handover().wanted}
+
+
+@pytest.mark.parametrize("machines", [1, 3, 5])
+def test_an_entity_is_found_from_all_gateways_and_forgotten_is_gone_from_all_peers(
+    machines: int,
+) -> None:
+    mesh = Mesh(machines)
+    for entity in range(12):
+        assert mesh.keep(entity, row_of(entity), gateway=entity) == ""
+    assert mesh.keep(3, row_of(3, number=2), gateway=1) == ""
+    mesh.rest()
+    mesh.check_replicas(12)
+    for entity in range(12):
+        found = mesh.find(entity, gateway=entity + 1)
+        assert found == row_of(entity, 2 if entity == 3 else 1)
+    contents = [row_of(3).sealed, row_of(3, number=2).sealed]
+    assert any(contents[1] in mesh.all_bytes(machine) for machine in mesh.running)
+    assert mesh.keep(3, key_of(3).forget(row_of(3, number=2))) == ""
+    mesh.rest()
+    for machine in mesh.running:
+        assert not any(content in mesh.all_bytes(machine) for content in contents)
+    found = mesh.find(3)
+    assert found is not None
+    assert found.is_forgotten
+    assert mesh.keep(3, row_of(3, number=99)) == OUTDATED
+    mesh.check_replicas(12)
+
+
+@pytest.mark.parametrize("machines", [1, 3])
+def test_after_its_last_day_nothing_at_all_is_left_of_an_entity(machines: int) -> None:
+    mesh = Mesh(machines)
+    for entity in range(4):
+        assert mesh.keep(entity, row_of(entity, until_day=TODAY)) == ""
+    assert mesh.keep(3, key_of(3).forget(row_of(3, until_day=TODAY))) == ""
+    assert mesh.keep(4, row_of(4)) == ""
+    mesh.pass_time((TODAY + 1) * DAY_S - mesh.world.now + 1.0)
+    assert mesh.find(2) is None, "from the first moment on"
+    mesh.pass_time(4_000.0)
+    mesh.rest()
+    mesh.check_replicas(1)
+    assert mesh.find(4) == row_of(4)
+
+
+@pytest.mark.parametrize("machines", [3, 5])
+def test_a_crash_loses_no_entity_and_brings_none_back_that_was_forgotten(machines: int) -> None:
+    mesh = Mesh(machines)
+    for entity in range(12):
+        assert mesh.keep(entity, row_of(entity), gateway=entity) == ""
+    mesh.rest()
+    down = mesh.running[1]
+    down.crash()
+    mesh.pass_time(60.0)
+    mesh.rest()
+    mesh.check_replicas(12)
+    assert mesh.keep(5, key_of(5).forget(row_of(5))) == ""
+    assert mesh.keep(6, row_of(6, number=2)) == ""
+    down.start()  # with all that it had
+    mesh.pass_time(60.0)
+    mesh.rest()
+    mesh.check_replicas(12)
+    for machine in mesh.running:
+        assert row_of(5).sealed not in mesh.all_bytes(machine)
+    assert mesh.find(6, gateway=1) == row_of(6, number=2)
+    found = mesh.find(5, gateway=1)
+    assert found is not None
+    assert found.is_forgotten
+
+
+def test_a_machine_that_joins_takes_its_share_and_the_others_keep_no_copy_of_it() -> None:
+    mesh = Mesh(4, started=3)
+    for entity in range(12):
+        assert mesh.keep(entity, row_of(entity), gateway=entity) == ""
+    mesh.machines[3].start()
+    mesh.pass_time(60.0)
+    mesh.rest()
+    mesh.check_replicas(12)
+    assert mesh.rows(mesh.machines[3])
+    assert {row_in(item.value) for item in mesh.rows(mesh.machines[3])} <= {
+        row_of(each) for each in range(12)
+    }
+
+
+def test_only_rows_of_their_owner_and_their_time_are_taken_and_no_more_than_the_policy_says() -> None:
+    mesh = Mesh(1, rules=EntityRules(days=40, rows_max=2))
+    assert mesh.keep(1, row_of(2)) == UNTRUE
+    assert mesh.keep(1, row_of(1, until_day=TODAY + 45)) == UNTRUE
+    assert mesh.keep(1, row_of(1, until_day=TODAY - 1)) == UNTRUE
+    assert mesh.keep(1, row_of(1)) == ""
+    assert mesh.keep(2, row_of(2)) == ""
+    assert mesh.keep(3, row_of(3)) == FULL
+    assert mesh.keep(2, row_of(2, number=2)) == "", "a change of one that is there"
+    assert mesh.keep(2, row_of(2, number=2)) == "", "the same once more"
+    assert mesh.keep(2, row_of(2, number=1)) == OUTDATED
+
+
+def test_when_the_policy_wants_none_any_more_they_are_deleted() -> None:
+    mesh = Mesh()
+    for entity in range(6):
+        assert mesh.keep(entity, row_of(entity)) == ""
+    mesh.rest()
+    mesh.obey(None)
+    mesh.pass_time(60.0)
+    assert [mesh.all_bytes(machine) for machine in mesh.running] == [b"", b"", b""]
+    assert mesh.keep(1, row_of(1)) == OFF
+    mesh.obey(EntityRules())
+    mesh.rest()
+    assert mesh.find(1) is None
+    assert mesh.keep(1, row_of(1)) == ""
+
+
+def test_what_a_member_makes_up_is_not_taken() -> None:
+    mesh = Mesh()
+    assert mesh.keep(1, row_of(1)) == ""
+    mesh.rest()
+    owner = next(machine for machine in mesh.running if mesh.rows(machine))
+    [item] = mesh.rows(owner)
+    actor = mesh.actor(owner)
+    forged = key_of(2).forget(row_of(1))  # signed by another
+    assert actor._accepts(item.slot, item.name, item.value)
+    assert not actor._accepts(item.slot, item.name, b"x")
+    assert not actor._accepts((item.slot + 1) % SLOTS, item.name, item.value)
+    for row in (forged, row_of(1, until_day=100_000)):
+        assert not actor._accepts(item.slot, item.name, row_bytes(row))
+    assert actor._accepts(item.slot, item.name, row_bytes(row_of(1, number=2)))
