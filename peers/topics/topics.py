@@ -208,8 +208,7 @@ class Topics(OptionalStoreActor):
         # Loaded where topics are counted.
         from peers.topics.tally import counts_told
 
-        answers = ownership.answers
-        return counts_told(self._store, wanted, wanted.epoch, lambda slot: bool(answers[slot]))
+        return counts_told(self._store, wanted, wanted.epoch, ownership.answers)
 
     # --- Rows that are not kept any more
 

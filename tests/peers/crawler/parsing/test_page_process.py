@@ -96,7 +96,7 @@ def test_what_breaks_our_code_costs_one_page(
     error: type[Exception],
     reason: FailureReason,
 ) -> None:
-    def breaks(*_: object) -> PageParsed:
+    def breaks(*_: object, **__: object) -> PageParsed:
         raise error("a bug of ours")
 
     for name in ("extract", "extract_again", "read_robots", "decode_beginning"):
