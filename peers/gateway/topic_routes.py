@@ -70,5 +70,5 @@ class TopicRoutes:
                 lambda ticket: CountTopic(ticket, key, *of_list, topic.kept), CountsSummed
             )
             self._counted = {each: kept for each, kept in self._counted.items() if each in topics.by_key}
-            kept = self._counted[key] = self._backend.now() + KEPT_S, counted
+            kept = self._counted[key] = self._backend.now() + min(KEPT_S, counted.left_s), counted
         return strength_json(topics, topic, kept[1])

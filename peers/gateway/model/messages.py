@@ -126,6 +126,7 @@ class CountsSummed(Message, frozen=True):
     end: int  # number of the slice of now, which is not counted yet
     slices: tuple[SliceCounts, ...]
     together: ContentCounts
+    left_s: float = 0.0  # until that slice is over
 
 
 class GatherRanks(Message, frozen=True):

@@ -95,7 +95,9 @@ class CountsLookup(Errand):
         if self._places:
             return self._ask(now)
         slices = tuple(self._slices[number] for number in sorted(self._slices))
-        return self._end(CountsSummed(self.ticket, self._behind, slices, self._together))
+        order = self._order
+        left_s = order.starts_s + (self._behind + 1) * order.slice_s - now
+        return self._end(CountsSummed(self.ticket, self._behind, slices, self._together, left_s))
 
     def _take(self, told: CountsTold) -> None:
         for each in told.slices:

@@ -37,9 +37,9 @@ def in_force() -> TopicsInForce | None:
     return topics_of([Decree(TOPICS, "", 3, 0.0, inf, list_body(LIST), b"", b"")], None)
 
 
-def counted(order: Message, slices: tuple[SliceCounts, ...] = SLICES) -> Message:
+def counted(order: Message, slices: tuple[SliceCounts, ...] = SLICES, left_s: float = 500.0) -> Message:
     assert isinstance(order, CountTopic)
-    return CountsSummed(order.ticket, 20_009, slices, ContentCounts(300, 60, 40))
+    return CountsSummed(order.ticket, 20_009, slices, ContentCounts(300, 60, 40), left_s)
 
 
 def backend_of(slices: tuple[SliceCounts, ...] = SLICES) -> FakeBackend:
@@ -109,6 +109,15 @@ async def test_unknown_topics_and_formats_are_refused_and_without_topics_the_lis
     assert backend.orders == [], "nobody is asked for it"
 
 
+async def test_counts_are_asked_for_again_once_another_slice_is_over() -> None:
+    backend = FakeBackend(lambda order: counted(order, left_s=-1.0))
+    backend.topics = in_force()
+    gateway = application(backend)
+    for _ in range(3):
+        assert (await ask(gateway, "/api/topic/congress")).status == 200
+    assert len(backend.orders) == 3
+
+
 async def test_counts_are_asked_for_once_a_minute() -> None:
     backend = backend_of()
     gateway = application(backend)
@@ -163,7 +172,7 @@ def test_each_peer_is_asked_until_it_has_told_all_and_the_sums_are_those_of_all(
     lookup.asked = again
     (send,) = lookup.hear("bob", SliceCounts(20_001, 1))
     slices = (SliceCounts(20_000, 3, 1, 1, 3, 1, 1), SliceCounts(20_001, 6))
-    assert send.message == CountsSummed(4, 20_009, slices, ContentCounts(4, 4, 0))
+    assert send.message == CountsSummed(4, 20_009, slices, ContentCounts(4, 4, 0), DAY - 3_600.0)
     assert lookup.errand.is_done
 
 
