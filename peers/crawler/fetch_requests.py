@@ -15,7 +15,13 @@ from peers.crawler.model.robots import ROBOTS_BYTES_MAX
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.url_rows import ICON_HOPS
 from peers.crawler.model.web_request import WANTED_MEDIA_TYPES, FetchPage
-from peers.crawler.parsing.link_lists import LIST_MEDIA_TYPES, PACKED_MEDIA_TYPES, has_list_name
+from peers.crawler.parsing.link_lists import (
+    LIST_MEDIA_TYPES,
+    PACKED_LS,
+    PACKED_LS_TYPES,
+    PACKED_MEDIA_TYPES,
+    has_list_name,
+)
 from peers.crawler.robots_files import RobotsFetch, RobotsFiles
 from peers.crawler.site_watch import PROOF_BYTES_MAX
 from peers.documents.icon_image import ICON_BYTES_MAX, ICON_MEDIA_TYPES
@@ -50,6 +56,8 @@ class FetchRequests:
         if taken.hops == ICON_HOPS or url.endswith(".ico"):  # which is no page, whatever leads there
             # As of a robots.txt, a byte more tells that it is too large.
             return self._question(url, rules, ICON_MEDIA_TYPES, ICON_BYTES_MAX + 1)
+        if url.endswith(PACKED_LS):  # of which a beginning is read
+            return replace(self._question(url, rules, PACKED_LS_TYPES), may_be_cut=True)
         if not self.settings.reads_sitemaps:
             return self._question(url, rules, NO_LIST)
         if not has_list_name(url):

@@ -1,4 +1,4 @@
-"""The commands `tianmesh entities`: add, list, show, pages, score, feedback, feed, forget. [io]"""
+"""The commands `tianmesh entities`: add, list, show, pages, score, feedback, feed, follow, forget. [io]"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -26,13 +27,14 @@ from peers.entities.feed import TEXT_CHARS_MAX as SENTENCE_CHARS_MAX
 from peers.entities.feed import TITLE_CHARS_MAX as FEED_TITLE_CHARS_MAX
 from peers.entities.feedback import fitted, pair_order
 from peers.entities.owner import OPTION, KeptEntity, Owner
-from peers.entities.pages import PAGES_MAX, ScoredPage, page_at, pages_of
+from peers.entities.pages import PAGES_MAX, ScoredPage, completed, page_at, pages_of, queries_of
 from peers.entities.profile import TEXT_CHARS_MAX, TEXTS_MAX, GradedPage, Profile, digest_of, with_grade
 from peers.entities.score import PRIOR, PageScore, score_page
 from peers.entities.sealed_row import KEY_BYTES
 from peers.entities.tone import ToneModel, own_model, read_lexicon
-from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, print_told, printable
+from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, print_told, printable, seconds_in
 from peers.user_state import state_path
+from peers.webhooks.command import SecretOption
 
 GRADES: Final = ("low", "middle", "high")
 TONES: Final = {1: "good", 0: "neither", -1: "bad"}
@@ -298,6 +300,46 @@ def feed(
         owner.publish(secret, feed_bytes(_feed_of(label, found)))
         address = f"{client.url}/feed/{secret_text(secret)}"
     print_told(as_json, {"entity": label, "feed": address, "pages": len(found)}, address)
+
+
+@entities_app.command(
+    epilog="Example: tianmesh entities follow 李晓明 https://hooks.example.org/new --secret @hook.secret"
+)
+def follow(
+    label: LabelArgument,
+    url: Annotated[str, typer.Argument(help="Gets the pages, by POST.")],
+    secret: SecretOption = "",
+    every: Annotated[str, typer.Option(metavar="TIME", help="Search so often, such as 15m or 1h.")] = "15m",
+    once: Annotated[bool, typer.Option("--once", help="Search and post once, as for cron.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="The URL may be at a private address.")] = False,
+    state: Annotated[
+        Path | None, typer.Option(help="Where to keep what was seen. Default: in your state folder.")
+    ] = None,
+    lexicon: LexiconOption = None,
+    keys: KeysOption = None,
+    gateway: GatewayOption = GATEWAY,
+) -> None:
+    """Post new pages of an entity to a URL, each with its score and tone, until it is stopped.
+
+    As `tianmesh webhook` does with the hits of searches: signed, and again until they are taken.
+    """
+    # Here, so that other commands need not wait for the rest.
+    from peers.webhooks.endpoint import Endpoint, key_in
+    from peers.webhooks.watch import OPTION as STATE_OPTION
+    from peers.webhooks.watch import SearchWatch
+
+    endpoint = Endpoint(url, key_in(secret), may_be_private=private)
+    path = state or state_path("entity-webhook", [gateway, endpoint.url, label], STATE_OPTION)
+    model = _model(lexicon)
+    with GatewayClient(gateway) as client:
+        profile = Owner(client, _keys_in(keys)).read(label).profile
+        complete = partial(completed, client, profile, model)
+        hook = SearchWatch(client, endpoint, queries_of(profile), seconds_in(every), path, complete)
+        while True:
+            due = hook.step(time.monotonic(), lambda text: print(printable(text), file=sys.stderr))
+            if once:
+                raise typer.Exit(1 if hook.n_missed or hook.state.waiting else 0)
+            time.sleep(max(0.0, due - time.monotonic()))
 
 
 @entities_app.command(epilog="Example: tianmesh entities forget 李晓明")

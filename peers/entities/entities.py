@@ -39,7 +39,7 @@ from peers.handover.item_store import Item, ItemStore
 from peers.handover.mirror import Pledge
 from peers.handover.optional_store import OptionalStoreActor
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreDeclaration, StoreStatistics
-from peers.policy.entity_rules import KEPT_DAYS_MAX, ROWS_MAX, EntityRules
+from peers.policy.entity_rules import KEPT_DAYS_MAX, ROWS_MAX
 from peers.policy.rules import DAY_S, Policy
 
 SWEEP_S: Final = 3_600.0  # between two passes over all rows
@@ -65,10 +65,8 @@ class Entities(OptionalStoreActor):
     rows_section: ClassVar[bytes] = b"e"
     remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {KeepSealed, ReadSealed}
 
-    def __init__(self, me: str, table: Table, life: int = 1) -> None:
-        """Begin dormant, see `OptionalStoreActor`."""
-        super().__init__(me, table, life)
-        self._rules: EntityRules | None = None
+    def _begin(self) -> None:
+        super()._begin()
         self._n_rows = self._n_swept = 0
         self._n_taken = self._n_refused = self._n_dropped = 0
 
@@ -98,7 +96,7 @@ class Entities(OptionalStoreActor):
                 return super()._handle(source, message)
 
     def _follow_policy(self, before: Policy, *, was_on: bool) -> None:
-        self._rules, self._n_swept = self._policy.entities, 0
+        self._n_swept = 0
         super()._follow_policy(before, was_on=was_on)
 
     def _look_at(self, item: Item) -> None:
@@ -120,14 +118,15 @@ class Entities(OptionalStoreActor):
         refusal = self._keep(message)
         answer = Send(gateway, SealedKept(message.request, refusal))
         if refusal:
-            self._n_refused += refusal not in (ELSEWHERE, OFF)
+            if refusal not in (ELSEWHERE, OFF):
+                self._n_refused += 1
             return [answer]
         self._mirror.pledge(Pledge(sends=(answer,)))
         return []
 
     def _keep(self, message: KeepSealed) -> str:
         """Take a row as its owner says; return why not."""
-        ownership, rules, public = self._ownership, self._rules, message.public
+        ownership, rules, public = self._ownership, self._policy.entities, message.public
         if ownership is None or rules is None:
             return OFF
         slot = slot_of_key(public, ownership.table.slot_count)
@@ -149,7 +148,7 @@ class Entities(OptionalStoreActor):
 
     def _told(self, message: ReadSealed) -> SealedTold:
         ownership = self._ownership
-        if ownership is None or self._rules is None:
+        if ownership is None or not self._is_on:
             return SealedTold(message.request)
         row = self.row_of(message.public, ownership)
         is_kept = row is not None and is_of_its_time(row, self._today, KEPT_DAYS_MAX)

@@ -45,7 +45,7 @@ def pages_of(
       sort: of the search, "score" or "date": which pages are read, where there are more.
       told: how many have been read, of how many.
     """
-    hits = list(_hits(client, profile.names, most, sort))
+    hits = list(_hits(client, profile, most, sort))
     scored: dict[str, ScoredPage] = {}
     for done, hit in enumerate(hits):
         told(done, len(hits))
@@ -76,16 +76,35 @@ def query_of(names: tuple[str, ...]) -> str:
     return " OR ".join('"' + name.replace('"', " ") + '"' for name in names)
 
 
-def _hits(client: GatewayClient, names: tuple[str, ...], most: int, sort: str) -> Iterator[dict[str, Any]]:
+def _hits(client: GatewayClient, profile: Profile, most: int, sort: str) -> Iterator[dict[str, Any]]:
     seen: set[str] = set()
-    for start in range(0, len(names), NAMES_PER_QUERY):
-        answer = client.search_deep(query_of(names[start : start + NAMES_PER_QUERY]), most, sort=sort)
+    for query in queries_of(profile):
+        answer = client.search_deep(query, most, sort=sort)
         if answer["corrected"] or answer["relaxed"]["is_any"] or answer["relaxed"]["nowhere"]:
             continue  # nothing has these names, and the gateway answers for other words
         for hit in answer["hits"]:
             if len(seen) < most and hit["url"] not in seen:
                 seen.add(hit["url"])
                 yield hit
+
+
+def completed(
+    client: GatewayClient, profile: Profile, model: ToneModel, hit: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Return a hit with score and tone for a webhook; None where it speaks of somebody else."""
+    found = score_page(profile, _page_of(client, hit), model)
+    if found is None:
+        return None
+    about = {"name": profile.label, "score": found.score, "tone": found.tone.sign, "sentence": found.sentence}
+    return {**hit, "entity": about}
+
+
+def queries_of(profile: Profile) -> list[str]:
+    """Return the searches that together find the pages of an entity."""
+    names = profile.names
+    return [
+        query_of(names[start : start + NAMES_PER_QUERY]) for start in range(0, len(names), NAMES_PER_QUERY)
+    ]
 
 
 def _page_of(client: GatewayClient, hit: dict[str, Any]) -> PageText:

@@ -27,13 +27,19 @@ class RawWriter(RecordsWriter):
     name: ClassVar[str] = "Tianwang.raw.{}"
 
     def record(self, record: WarcRecord) -> bytes:
-        packed = zlib.compress(record.block)
+        answer = record.block
+        if record.kind == "resource":  # of an FTP server: as a gateway to HTTP would answer
+            media_type = record.headers.get("content-type", "")
+            answer = (
+                f"HTTP/1.0 200 OK\r\nContent-Type: {media_type}\r\n\r\n".encode("latin-1", "replace") + answer
+            )
+        packed = zlib.compress(answer)
         lines = {
             "version": "1.0",
             "url": record.url,
             "date": formatdate(precise_seconds_of(record.headers.get("warc-date", "")), usegmt=True),
             "ip": record.headers.get("warc-ip-address", ""),
-            "unzip-length": str(len(record.block)),
+            "unzip-length": str(len(answer)),
             "length": str(len(packed)),
         }
         head = "".join(f"{name}: {value}\n" for name, value in lines.items() if value)

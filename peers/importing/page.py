@@ -14,7 +14,7 @@ from typing import Final
 
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
-from mesh.urls import canonical, hostname_of, looks_like_trap
+from mesh.urls import FTP, canonical, canonical_with_ftp, hostname_of, looks_like_trap
 from peers.crawler.addresses.addresses import is_public
 from peers.crawler.fetching.content_encoding import TooLarge, Undecodable, decode
 from peers.crawler.links.domain_links import marked
@@ -79,7 +79,11 @@ def page_of_record(record: Record, use: LinkUse, *, is_own: bool = False) -> Imp
     kind = headers.get("warc-type", "")
     if kind in _PASSED_OVER or headers.get("warc-target-uri", "").startswith(("dns:", "metadata:", "urn:")):
         raise NoPage
-    url = _url_of(headers.get("warc-target-uri", "").removeprefix("<").removesuffix(">"))
+    named = headers.get("warc-target-uri", "").removeprefix("<").removesuffix(">")
+    if kind == "resource" and named.startswith(FTP) and canonical_with_ftp(named) == named:
+        url = named  # a listing; files of FTP servers are none of the pages that the mesh has
+    else:
+        url = _url_of(named)
     response = _response_in(kind, headers.get("content-type", ""), record)
     fetched_at = _fetched_at(headers.get("warc-date", ""), response)
     truncated = headers.get("warc-truncated", "")
@@ -275,13 +279,14 @@ def _with_line_ends(block: bytes) -> bytes:
 def _fetched(url: str, response: HttpResponse, ip: str, at: float, *, is_cut: bool = False) -> PageFetched:
     """The answer of a server as the fetcher would have had it."""
     media_type = named_media_type(response.header("content-type"))
-    if media_type not in ("", *WANTED_MEDIA_TYPES):
+    is_of_web = not url.startswith(FTP)
+    if is_of_web and media_type not in ("", *WANTED_MEDIA_TYPES):
         raise PageNotKept(f"type {media_type[:60]}")
     bytes_max = body_bytes_max(media_type)
     body = _decoded(response, bytes_max, is_cut=is_cut)
     if len(body) > bytes_max:
         raise PageNotKept(f"larger than {bytes_max >> 20} MiB")
-    if begins_like_list(body) and not begins_like_feed(body):
+    if is_of_web and begins_like_list(body) and not begins_like_feed(body):
         raise PageNotKept("a sitemap")
     return PageFetched(
         url=url,

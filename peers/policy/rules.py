@@ -496,7 +496,8 @@ class Policy(
     @cached_property
     def crawls_ftp(self) -> bool:
         """Are directories of any FTP server visited?"""
-        return any(rule.action is Action.CRAWL and _ftp_patterns(rule) for rule in self.rules)
+        rules = [rule for rule in self.rules if rule.urls]  # most policies have none
+        return any(rule.action is Action.CRAWL and _ftp_patterns(rule) for rule in rules) if rules else False
 
     @cached_property
     def take_downs(self) -> tuple[Rule, ...]:
@@ -588,7 +589,7 @@ class _RulesOfHost:
 
     def _find(self, host: str) -> Iterator[_Entry]:
         entries = [*self._of_any, *self._by_host.get(host, ())]
-        for name in _names_above(host):
+        for name in _names_above(host) if self._by_domain else ():
             entries += self._by_domain.get(name, ())
         entries.sort(key=attrgetter("place"))
         for entry in entries:

@@ -9,7 +9,7 @@ from typing import Final
 from mesh.actors.actor import Address, Send
 from mesh.actors.ownership import Ownership
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
-from mesh.urls import has_host, host_of
+from mesh.urls import FTP, host_of
 from peers.handover.messages import SlotsDiffer, SlotsLacking
 from peers.storage.ledger.ledger_keys import identity_of
 
@@ -63,7 +63,7 @@ class Teams:
 
     def slot_of(self, url: str) -> int | None:
         """Return the slot of a URL from another peer, None when it is none or nobody knows yet."""
-        if self._ownership is None or not has_host(url):
+        if self._ownership is None or not url.startswith(("http://", "https://", FTP)):
             return None
         try:
             return self._ownership.slot_of(host_of(url))

@@ -7,9 +7,9 @@ where nothing has all words, have no hits of the search. Notices of the watch ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -20,6 +20,15 @@ WAITING_MAX: Final = 100  # deliveries; no search is asked for while so many wai
 EVENT: Final = "search.hits"
 WATCH_EVENT: Final = "watch.notices"
 _FIELDS: Final = ("url", "title", "snippet", "host", "language", "type", "date", "published", "fetched_at")
+
+
+_ADDED: Final = ("entity",)  # by `complete`
+
+Complete: TypeAlias = Callable[[dict[str, Any]], dict[str, Any] | None]
+
+
+def _as_it_is(hit: dict[str, Any]) -> dict[str, Any]:
+    return hit
 
 
 class HookDelivery(msgspec.Struct, frozen=True):
@@ -46,11 +55,12 @@ class HookState(msgspec.Struct):
         wanted = set(queries)
         self.seen = {query: marks for query, marks in self.seen.items() if query in wanted}
 
-    def take_in(self, query: str, answer: dict[str, Any], now: str) -> int:
+    def take_in(self, query: str, answer: dict[str, Any], now: str, complete: Complete = _as_it_is) -> int:
         """Take in the answer to a search, and return how many of its hits are new.
 
         Args:
           now: ISO 8601, for the deliveries.
+          complete: makes of a new hit the one that is delivered; None for one that is not.
         """
         is_of_query = not (answer["corrected"] or answer["relaxed"]["is_any"] or answer["relaxed"]["nowhere"])
         hits = answer["hits"] if is_of_query else []
@@ -60,6 +70,7 @@ class HookState(msgspec.Struct):
             return 0  # what did not answer now would be new later
         known = set(before or ())
         new = [] if before is None else [hit for mark, hit in marks.items() if mark not in known]
+        new = [each for hit in new if (each := complete(hit)) is not None]
         stay = [mark for mark in before or () if mark not in marks]
         self.seen[query] = [*stay, *reversed(marks)][-SEEN_MAX:]
         for start in range(0, len(new), HITS_PER_DELIVERY):
@@ -87,7 +98,10 @@ class HookState(msgspec.Struct):
 
 
 def _delivery(query: str, hits: list[dict[str, Any]], now: str) -> HookDelivery:
-    told = [{name: hit[name] for name in _FIELDS} for hit in hits]
+    told = [
+        {name: hit[name] for name in _FIELDS} | {name: hit[name] for name in _ADDED if name in hit}
+        for hit in hits
+    ]
     body = {"type": EVENT, "timestamp": now, "data": {"query": query, "hits": told}}
     text = msgspec.json.encode(body).decode()
     return _delivery_of("hits", text)

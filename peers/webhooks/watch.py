@@ -18,7 +18,7 @@ from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.errors import ConfigError
 from peers.user_state import not_kept, write_whole
 from peers.webhooks.endpoint import Endpoint, NotDelivered
-from peers.webhooks.saved_search import HITS_MAX, HookState, pause_after
+from peers.webhooks.saved_search import HITS_MAX, Complete, HookState, pause_after
 
 OPTION: Final = "--state"
 
@@ -27,18 +27,26 @@ class SearchWatch:
     """The saved searches of one endpoint."""
 
     def __init__(
-        self, client: GatewayClient, endpoint: Endpoint, queries: list[str], every_s: float, path: Path
+        self,
+        client: GatewayClient,
+        endpoint: Endpoint,
+        queries: list[str],
+        every_s: float,
+        path: Path,
+        complete: Complete = lambda hit: hit,
     ) -> None:
         """Go on with the state that a file has.
 
         Args:
           queries: to be searched for; none for the notices of the watch instead.
+          complete: as `HookState.take_in` has it; it may ask the gateway.
 
         Raises:
           ConfigError: the file is something else.
         """
         self._client, self._endpoint = client, endpoint
         self._queries, self._every_s, self._path = queries, every_s, path
+        self._complete = complete
         self.state = _state_in(path)
         self.state.forget_others(queries)
         self._search_at_s = self._post_at_s = 0.0
@@ -68,11 +76,12 @@ class SearchWatch:
         for query in self._queries:
             try:
                 answer = self._client.search_deep(query, HITS_MAX, sort="date")
+                now = datetime.now(UTC).isoformat(timespec="seconds")
+                n_new = self.state.take_in(query, answer, now, self._complete)
             except GatewayError as error:
                 self.n_missed += 1
                 say(f"no answer for {query!r}: {error}")
                 continue
-            n_new = self.state.take_in(query, answer, datetime.now(UTC).isoformat(timespec="seconds"))
             if n_new:
                 say(f"{n_new} new pages for {query!r}")
         self._save()

@@ -15,6 +15,7 @@ from mesh.membership.model.members import State
 from mesh.membership.model.messages import DecreesInForce
 from mesh.membership.model.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
 from mesh.slots import SlotTable
+from peers.entities.wire_messages import KeepSealed, ReadSealed, SealedKept, SealedTold
 from peers.gateway.http_port import Http
 from peers.gateway.searcher import Searcher
 from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks
@@ -45,6 +46,8 @@ ANSWERS: Final[dict[type[Message], type[Message]]] = {
     SubmitSite: SubmissionAnswered,
     JudgeSubmission: SubmissionAnswered,
     ReadSubmissions: SubmissionsTold,
+    KeepSealed: SealedKept,
+    ReadSealed: SealedTold,
 }
 LATE_S: Final = 100.0  # by then each order is answered, or refused
 

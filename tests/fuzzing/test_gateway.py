@@ -23,13 +23,17 @@ from peers.engine.index import Index
 from peers.engine.pages.document import Document
 from peers.engine.queries.query import Mode, Sort
 from peers.engine.queries.query_parser import read_query
+from peers.entities.feed import secret_text
+from peers.entities.sealed_row import KEY_BYTES
 from peers.gateway.http_port import Http, listen
 from peers.gateway.model.messages import (
     CountTopic,
     FindBacklinks,
+    FindRow,
     FindSubmission,
     GatherNotices,
     JudgeSite,
+    KeepRow,
     ListSites,
     ReadLog,
     SubmitUrl,
@@ -52,6 +56,7 @@ from peers.index.wire_messages import (
 from peers.judging.assessor_link import AssessorLink, key_of
 from peers.judging.judgement_files import JudgementFiles
 from peers.judging.pool import Pool, PooledPage, PooledQuery
+from peers.policy.entity_rules import EntityRules
 from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights
 from peers.policy.rules import EVERYTHING, Policy, SearchHistoryRules
@@ -92,6 +97,7 @@ EVERYTHING_ON: Final = Policy(
     link_graph=LinkGraphRules(),
     search_history=SearchHistoryRules(days=36_500),
     submissions=SubmissionRules(),
+    entities=EntityRules(),
     query_log=QueryLogRules(
         days=9, clicks=True, second=SecondRanking(name="titles", weights=SecondWeights(title=1.0))
     ),
@@ -105,6 +111,8 @@ ANSWERED_BY_LIES: Final = (
     JudgeSite,
     FindSubmission,
     ListSites,
+    KeepRow,
+    FindRow,
 )
 BODIES: Final = [
     json.dumps({"urls": ["http://a.test/", "https://b.test/?q=1"]}).encode(),
@@ -269,12 +277,23 @@ async def test_no_judgement_crashes_the_gateway(
 async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
     fuzzer: Fuzzer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Back-links, the watch, submissions, the log and comparisons, as members tell of them."""
+    """Back-links, the watch, submissions, entities, the log and comparisons, as members tell of them."""
     token = f"Authorization: Bearer {TOKEN}".encode()
     code = code_text(bytes(CODE_BYTES)).encode()
+    entity = b"/api/entities/" + b"0a" * KEY_BYTES
+    entities = (entity, b"/feed/" + secret_text(bytes(KEY_BYTES)).encode())
     pages = (b"/backlinks", b"/api/backlinks", b"/watch", b"/api/watch", b"/api/log", b"/api/submissions")
     topics = (b"/topics", b"/api/topics", b"/topic/page", b"/api/topic/page", b"/topic/none")
-    paths = (*pages, *topics, b"/submit", b"/submit/" + code, b"/api/submit/" + code, b"/compare", b"/go")
+    paths = (
+        *pages,
+        *topics,
+        b"/submit",
+        b"/submit/" + code,
+        b"/api/submit/" + code,
+        b"/compare",
+        b"/go",
+        *entities,
+    )
     names = (
         b"url",
         b"start",
@@ -300,7 +319,7 @@ async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
         b"00" * 9,
     )
     forms = (b"url=http%3A%2F%2Fdocs.test%2F", b"agree=yes", b'{"url": "http://a.test/"}')
-    posted = (b"/submit", b"/api/submit", b"/compare", b"/api/submissions")
+    posted = (b"/submit", b"/api/submit", b"/compare", b"/api/submissions", entity)
 
     def told(data: bytes) -> bytes:
         random = fuzzer.random
@@ -315,7 +334,13 @@ async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
         query = b"&".join(name + b"=" + quote_from_bytes(value).encode() for name, value in given.items())
         return request(b"GET", random.choice(paths) + b"?" + query, token)
 
-    samples = [*values, *forms, json.dumps({"code": code.decode(), "accept": True}).encode()]
+    row = {"number": 1, "until_day": 9, "sealed": "AAAA", "signature": "A" * 86 + "=="}
+    samples = [
+        *values,
+        *forms,
+        json.dumps(row).encode(),
+        json.dumps({"code": code.decode(), "accept": True}).encode(),
+    ]
     await ask_all(fuzzer.inputs(samples, REQUEST_BYTES_MAX), told, caplog, lies=fuzzer.random)
 
 

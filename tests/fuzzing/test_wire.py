@@ -62,6 +62,8 @@ weights = { title = 1.0 }
 
 [submissions]
 
+[entities]
+
 [link_graph]
 
 [search_history]

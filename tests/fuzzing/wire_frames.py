@@ -21,6 +21,7 @@ from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
 from peers import actors  # of which all actors are subclasses
 from peers.crawler.frontier.items import Items
+from peers.entities.sealed_row import SealedRow
 from peers.gateway.model.status import PeerStatus
 from peers.handover.item_store import Item
 from peers.link_graph.source_row import SourceRow, name_of_source
@@ -41,7 +42,7 @@ FLOATS: Final = (0.0, 1.0, 1e9, 2e9, 1e308, -1.0, float("inf"), float("nan"))
 ITEMS_MAX: Final = 3  # of a list
 NESTED: Final = b"\x91" * 5_000 + b"\xc0"
 # What stands in fields of bytes: items of stores, and the values of such items.
-INNER: Final = (SourceRow, TargetRow, Submission, LogRow, Items, WatchList, TopicList, PeerStatus)
+INNER: Final = (SourceRow, TargetRow, Submission, SealedRow, LogRow, Items, WatchList, TopicList, PeerStatus)
 
 
 def frames_of(random: Random, peers: Sequence[str], count: int = FRAMES) -> list[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,6 +45,10 @@ def told(lab: Up, keys: Path, *words: str, gateway: int = 0) -> dict[str, Any]:
     return answered
 
 
+def is_on(gateway: str) -> bool:
+    return get(gateway, "/api/entities")[0] == 200
+
+
 def name_of(page: dict[str, Any]) -> str:
     return str(page["url"]).removeprefix("http://a.test/")
 
@@ -69,7 +74,7 @@ def test_an_entity_is_registered_followed_and_forgotten(tmp_path: Path) -> None:
             done = tianmesh("policy", "set", policy, "--gateway", first, "--data", tmp_path / "mesh")
             assert done.returncode == 0, done.stderr
             for gateway in lab.gateways():
-                wait_for(lambda gateway=gateway: get(gateway, "/api/entities")[0] == 200, "the policy")
+                wait_for(partial(is_on, gateway), "the policy at both gateways")
             fields = (
                 "--employer",
                 "北京大学",

@@ -49,7 +49,7 @@ def _servers(folder: Path) -> Iterator[tuple[list[FtpServer], Path, str]]:
     """Two FTP servers, the table that leads to them, and a page with a link to the second."""
 
     def answer_to(host: str, path: str) -> bytes:
-        if path not in ("/", "/later"):
+        if path not in ("/", "/later", "/last"):
             return answer(b"", "Content-Type: text/plain", status="404 Not Found")
         body = b"<title>gneiss</title><a href='ftp://ftp.b.test/pub/AnnualReport2019.zip'>the report</a>"
         return answer(body, "Content-Type: text/html")
@@ -85,7 +85,11 @@ def test_files_are_found_by_name_once_the_policy_names_their_servers(tmp_path: P
         with up(tmp_path, None, *options, seeds=[seed], delay_s=DELAY_S) as lab:
             lab.wait_until_idle()
             assert all(server.log == [] for server in servers)
-            _seed(lab, "ftp://ftp.a.test/", f"{seed}later", "--within", "ftp://ftp.*")
+            _seed(lab, "ftp://ftp.a.test/", f"{seed}later")  # which opens that server alone
+            lab.wait_until_idle()
+            assert servers[0].log
+            assert servers[1].log == []
+            _seed(lab, f"{seed}last", "--within", "ftp://ftp.b.test/pub/*")
             for gateway in lab.gateways():
                 for query, url, name in (
                     ("debian netinst larger:2MB", "ftp://ftp.a.test/pub/", "debian-12-netinst.iso"),
@@ -98,6 +102,12 @@ def test_files_are_found_by_name_once_the_policy_names_their_servers(tmp_path: P
                 assert _found(gateway, "secret") == []
             _, shown = get(lab.gateways()[0], "/search", q="netinst larger:2MB")
             assert 'href="ftp://ftp.a.test/pub/debian-12-netinst.iso"' in shown
+            status, copy = get(lab.gateways()[1], "/page", url="ftp://ftp.a.test/pub/netinst.iso")
+            assert (status, "debian-12-netinst.iso" in copy) == (200, True)
+            told = tianmesh(
+                "why", "ftp://ftp.b.test/pub/", "--gateway", lab.gateways()[0], "--data", lab.folder
+            )
+            assert told.returncode == 0, told.stderr
     _judge(servers)
 
 

@@ -98,6 +98,9 @@ class FakeGateway:
         self.backlinks: dict[int, dict[str, Any]] = {}  # the answer of /api/backlinks by start
         self.submission: dict[str, Any] = {}  # the answer of /api/submit
         self.submissions: dict[tuple[str, str], dict[str, Any]] = {}  # of /api/submissions, likewise
+        self.entity_days = 365  # 0 where the policy has no entities
+        self.entities: dict[str, dict[str, Any]] = {}  # of /api/entities, by name
+        self.hits: list[dict[str, Any]] | None = None  # of every search, instead of many
         self.judged: dict[str, Any] = {}  # the answer of POST /api/submissions
         self.judging: dict[str, Any] = {}  # the answer of /api/judging
         self.topics: dict[str, Any] = {"number": 0, "topics": []}  # the answer of /api/topics
@@ -155,6 +158,9 @@ class FakeGateway:
                     wanted = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
                     self._answer(200, gateway.submissions[wanted["peer"] or "ann", wanted["after"]])
                     return
+                if self.path.startswith("/api/entities"):
+                    self._answer(*gateway.entity_told(self.path))
+                    return
                 if self.path.startswith("/api/submit/"):
                     self._answer(200, {**gateway.submission, "code": self.path.rpartition("/")[2]})
                     return
@@ -202,6 +208,10 @@ class FakeGateway:
                     self._answer(200, {})
                     return
                 body = json.loads(posted)
+                if self.path.startswith("/api/entities/") and not gateway.refusal:
+                    gateway.entities[self.path.rpartition("/")[2]] = body
+                    self._answer(200, {"number": body["number"]})
+                    return
                 if self.path == "/api/seeds":
                     gateway.seeds.append(body)
                     gateway.keywords |= gateway.keywords_fetched
@@ -237,6 +247,15 @@ class FakeGateway:
         self.server.daemon_threads = True
         self.server.block_on_close = False
         self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def entity_told(self, path: str) -> tuple[int, dict[str, Any]]:
+        """Return status and answer of /api/entities, and of one of them."""
+        if not self.entity_days:
+            return 404, {"error": "this mesh keeps no entities: its owner can add [entities] to the policy"}
+        if path == "/api/entities":
+            return 200, {"days": self.entity_days}
+        row = self.entities.get(path.rpartition("/")[2])
+        return (404, {"error": "no such entity"}) if row is None else (200, row)
 
     def undoing(self) -> dict[str, Any]:
         """Return the JSON of /api/why/idle after a policy has had two visits undone."""
@@ -277,6 +296,9 @@ class FakeGateway:
         answer = answer_to(asked)
         if asked["q"] in self.incomplete:
             answer["coverage"] = {"slots": 10, "answered": 7, "missing": 3}
+        if self.hits is not None:
+            relaxed = {**answer["relaxed"], "is_any": False, "nowhere": []}
+            answer |= {"hits": self.hits, "next": "", "total": len(self.hits), "relaxed": relaxed}
         if self.found_nothing:
             answer |= {"hits": [], "next": "", "total": 0}
         return answer

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from random import Random
+
 import pytest
 
 from mesh.actors.actor import Message
 from peers.crawler.model.settings import CrawlSettings
 from peers.entities.entities import Entities, EntityStatistics
 from peers.entities.seal import RowKey
-from peers.entities.sealed_row import KEY_BYTES, NONCE_BYTES, SealedRow, row_bytes, row_in
+from peers.entities.sealed_row import KEY_BYTES, NONCE_BYTES, SealedRow, name_of, row_bytes, row_in
 from peers.entities.wire_messages import FULL, OFF, OUTDATED, UNTRUE
 from peers.gateway.model.messages import FindRow, KeepRow, RowAnswered, RowFound
 from peers.handover.item_store import Item
@@ -284,3 +287,54 @@ def test_what_a_member_makes_up_is_not_taken() -> None:
     for row in (forged, row_of(1, until_day=100_000)):
         assert not actor._accepts(item.slot, item.name, row_bytes(row))
     assert actor._accepts(item.slot, item.name, row_bytes(row_of(1, number=2)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_through_crashes_and_losses_no_promise_about_an_entity_is_broken(seed: int) -> None:
+    """Changes, ends, crashes and lost messages in an order drawn from a seed; then all of it is judged."""
+    random = Random(seed)
+    mesh = Mesh(4, seed=seed)
+    kept: dict[int, SealedRow] = {}  # that a gateway has said is kept
+    tried: dict[int, list[SealedRow]] = defaultdict(list)
+    forgotten: set[int] = set()
+    for step in range(1, 40):
+        entity = random.randrange(8)
+        ends = random.random() < 0.2 and entity in kept
+        row = key_of(entity).forget(kept[entity]) if ends else row_of(entity, number=step)
+        down = [machine for machine in mesh.machines if not machine.is_running]
+        if random.random() < 0.25 and not down:
+            random.choice(mesh.running).crash(is_power_loss=random.random() < 0.5)
+        elif random.random() < 0.5 and down:
+            down[0].start()
+        mesh.network.set_loss(0.2 if random.random() < 0.5 else 0.0)
+        answer = mesh.ask(KeepRow, key_of(entity).public, row, gateway=random.randrange(4), seconds=14.0)
+        tried[entity].append(row)
+        if isinstance(answer, RowAnswered) and not answer.refusal:
+            assert entity not in forgotten or ends, "what was forgotten was taken again"
+            kept[entity] = row
+            forgotten |= {entity} if ends else set()
+    mesh.network.set_loss(0.0)
+    for machine in mesh.machines:
+        if not machine.is_running:
+            machine.start()
+    mesh.pass_time(60.0)
+    mesh.rest()
+    assert kept
+    for entity, row in kept.items():
+        later = [each for each in tried[entity] if each.is_forgotten or each.number >= row.number]
+        copies = [found for machine in mesh.machines if (found := row_at(mesh, machine, entity)) is not None]
+        assert len(copies) == 2, "both of its team have it"
+        assert copies[0] == copies[1]
+        assert copies[0] in later, "it is the row that was promised, or a later one"
+        assert copies[0].is_forgotten or entity not in forgotten
+        if entity in forgotten:
+            contents = [each.sealed for each in tried[entity] if each.sealed]
+            everything = [mesh.all_bytes(machine) for machine in mesh.machines]
+            assert not any(content in each for content in contents for each in everything)
+
+
+def row_at(mesh: Mesh, machine: Machine, entity: int) -> SealedRow | None:
+    """Return the row of an entity that a machine has, in any slot."""
+    names = {item.name: item.value for item in mesh.rows(machine)}
+    value = names.get(name_of(key_of(entity).public))
+    return None if value is None else row_in(value)

@@ -175,8 +175,8 @@ class FtpConnection:
     async def _transferred(self, command: bytes, bytes_max: int, budget: BodyBudget) -> tuple[bytes, bool]:
         """Return the data that answer a command, and whether these are all."""
         port = await self._passive_port()
-        if port < PORT_MIN:
-            raise ExchangeError(FailureReason.PROTOCOL, f"data from port {port}, of another service")
+        if not PORT_MIN <= port < 1 << 16:
+            raise ExchangeError(FailureReason.PROTOCOL, f"data from port {port}, of another service or none")
         data = await connected_by(self.ip, port, self._limits.connect_s, _stream_over)
         with budget.body() as incoming:
             try:

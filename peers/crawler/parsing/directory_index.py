@@ -1,9 +1,9 @@
-"""Directories that servers list: Apache, nginx, lighttpd, Python's http.server, and `ls -lR`. Pure.
+"""Directories that servers list: Apache, nginx, Caddy, IIS and others, and `ls -lR`. Pure.
 
-A page is one only if all agrees: a title as these servers write it that names the directory of its URL, and
-links that name what is in it and have its names as their texts, with few others. Else it stays the page that
-it is. Dates are of a clock without a zone: they are read as UTC. Months are English, as those servers write
-them by default; in another language a date is left out. Sizes are in units of 1,024, as these servers round.
+A page is one only if all agrees: a title that names the directory of its URL, or rows, as these servers write
+them, and links that name what is in it and have its names as their texts, with few others. Else it stays the
+page that it is. Dates are of a clock without a zone: they are read as UTC. Months are English, as servers
+have them by default; in another language a date is left out. Sizes are in units of 1,024, as servers round.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from html import unescape
+from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
@@ -22,6 +23,7 @@ from mesh.urls import canonical_links
 from peers.crawler.fetching.content_encoding import DOCUMENT_BYTES_MAX
 from peers.crawler.parsing.charset import decode_text
 from peers.crawler.parsing.dates import seconds_of
+from peers.crawler.parsing.link_lists import PACKED_LS
 from peers.crawler.parsing.parser import LINKS_MAX, Link, ParsedPage, resolved_links, robots_wish
 from peers.engine.pages.directory_entries import (
     ENTRIES_MAX,
@@ -35,10 +37,14 @@ from peers.engine.pages.directory_entries import (
 from peers.engine.pages.kinds import LISTING
 
 _TITLES: Final = ("Index of /", "Directory listing for /")
+_SERVE: Final = "Files within "  # then the name of the folder that is served, and the path below
+_CADDY_ROW: Final = '<tr class="file">'
+_H5AI_CELL: Final = '<td class="fb-n">'
 OTHERS_MAX: Final = 4  # links to elsewhere: of a footer, or a README above
 READ_CHARS_MAX: Final = 4_000_000  # of markup: 10,000 rows have 250 characters each, with large icons 400
 TAG_CHARS_MAX: Final = 4_000
-TAIL_CHARS_MAX: Final = 400  # behind a link, of what may be its date and size
+TAIL_CHARS_MAX: Final = 1_000  # behind a link, of what may be its date and size; Caddy has 600
+HEAD_CHARS_MAX: Final = 100  # before a link, likewise
 PATH_OCTETS_MAX: Final = (
     4 * NAME_CHARS_MAX
 )  # of a directory in `ls -lR`: below a longer one nothing has a name
@@ -52,6 +58,8 @@ _UNREAD: Final = (
 )
 UNREAD_ENDINGS: Final = frozenset(_UNREAD.split())
 
+_CODECS: Final = ("utf-8", "gb18030")
+
 _LINK: Final = re.compile(r"<a(?=\s)", re.IGNORECASE)
 _LINK_END: Final = re.compile("</a>", re.IGNORECASE)
 _HREF: Final = re.compile(r"""\shref\s?=\s?(?:"([^"<>]*)"|'([^'<>]*)')""", re.IGNORECASE)
@@ -61,6 +69,20 @@ _ROW: Final = re.compile(
     r"|(?P<d>\d\d)-(?P<m>[A-Z][a-z]{2})-(?P<y>\d{4}))"
     r"[ ](?P<hour>\d\d):(?P<minute>\d\d)(?P<second>:\d\d)?"
     r"(?:\s{1,60}(?P<size>-|\d{1,19}(?:\.\d{1,3})?)[ ]?(?P<unit>[KMGTP]?)(?:i?B)?(?=\s|$))?",
+    re.ASCII,
+)
+# Caddy has them in attributes, the size only of files.
+_CADDY_SIZE: Final = re.compile(r'data-size="(?P<size>\d{1,19})"', re.ASCII)
+_CADDY_DATE: Final = re.compile(
+    r'<time datetime="(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)'
+    r'T(?P<hour>\d\d):(?P<minute>\d\d)(?P<second>:\d\d)Z"',
+    re.ASCII,
+)
+# IIS, before the link: as its country writes dates, of which these two can be told apart.
+_IIS: Final = re.compile(
+    r"(?:(?P<m>\d\d?)/(?P<d>\d\d?)/(?P<y>\d{4})|(?P<year>\d{4})[-/](?P<month>\d\d?)[-/](?P<day>\d\d?))"
+    r"[ ]{1,4}(?P<hour>\d\d?):(?P<minute>\d\d)(?:[ ](?P<half>[AP])M)?[ ]{1,40}"
+    r"(?:(?P<size>\d{1,19})|&lt;dir&gt;)[ ]$",
     re.ASCII,
 )
 _LONG: Final = re.compile(
@@ -160,17 +182,21 @@ def entries_mark(page: ParsedPage) -> bytes:
 def is_left_unread(entry: Entry) -> bool:
     """Tell whether nothing would be read of a file, so that it is not worth a fetch."""
     ending = entry.name.rpartition(".")[2].lower()
+    if f"/{entry.name}" in PACKED_LS:  # see `packed_list`
+        return False
     return entry.size > DOCUMENT_BYTES_MAX or ending in UNREAD_ENDINGS
 
 
 def _of_markup(page: ParsedPage, markup: str) -> _Read | None:
     path = urlsplit(page.url).path.rpartition("/")[0] + "/"
-    if not _names_directory(page.title, path):
+    style = _style_of(page.title, path, markup)
+    if style is None:
         return None
     entries: dict[str, Entry] = {}
     left_out: list[str] = []
     n_others = 0
-    for piece in _LINK.split(markup, ENTRIES_MAX + 100)[1:]:
+    pieces = _LINK.split(markup, ENTRIES_MAX + 100)
+    for before, piece in pairwise(pieces):
         tag, _, rest = piece.partition(">")
         match = _HREF.search(tag[:TAG_CHARS_MAX])
         href = unescape(match[1] or match[2] or "").strip() if match else ""
@@ -178,10 +204,11 @@ def _of_markup(page: ParsedPage, markup: str) -> _Read | None:
         if href.startswith("?"):  # the same in another order
             left_out.append(href)
             continue
-        if not href or _leads_up(href, path):
+        if not href or _leads_up(href, path) or href.startswith("javascript:"):
             continue
         address = _address_in(href, path)
-        entry = _entry_of(address, "".join(tails)[:TAIL_CHARS_MAX]) if address else None
+        row = _ROWS[style](before[-HEAD_CHARS_MAX:], "".join(tails)[:TAIL_CHARS_MAX])
+        entry = _entry_of(address, row) if address else None
         if entry is None or not _agrees(unescape(_TAG.sub("", label[:TAG_CHARS_MAX])), entry.name):
             n_others += 1
             continue
@@ -191,6 +218,23 @@ def _of_markup(page: ParsedPage, markup: str) -> _Read | None:
     if not entries or n_others > min(OTHERS_MAX, len(entries)):
         return None
     return _Read(tuple(entries.values()), tuple(left_out))
+
+
+def _style_of(title: str, path: str, markup: str) -> str | None:
+    """Name the style of a page that is a directory by its title, and its rows; None where it is none."""
+    if _names_directory(title, path):
+        return "plain"
+    name = name_of(path)
+    last = name.rstrip("/").rpartition("/")[2]
+    if title.startswith(_SERVE):
+        return (
+            "plain" if title.rstrip("/").rpartition("/")[2].removeprefix(_SERVE) == last or not last else None
+        )
+    if title.lower().endswith(f" - {name}".lower()):
+        return "iis"
+    if _CADDY_ROW in markup and title in (last, name):
+        return "caddy"
+    return "h5ai" if _H5AI_CELL in markup else None
 
 
 def _names_directory(title: str, path: str) -> bool:
@@ -224,11 +268,11 @@ def name_of(address: str) -> str:
     return _text_of(unquote_to_bytes(address))
 
 
-def _text_of(octets: bytes) -> str:
+def _text_of(octets: bytes, codecs: Sequence[str] = _CODECS) -> str:
     if b"\xed" in octets:  # Python's http.server escapes each octet that is no UTF-8 as a surrogate
         with suppress(UnicodeError):
             octets = octets.decode(errors="surrogatepass").encode(errors="surrogateescape")
-    for codec in ("utf-8", "gb18030"):
+    for codec in codecs:
         try:
             return octets.decode(codec)
         except UnicodeDecodeError:
@@ -236,15 +280,46 @@ def _text_of(octets: bytes) -> str:
     return octets.decode("latin-1")
 
 
-def _entry_of(address: str, tail: str) -> Entry | None:
-    """Read an entry by its address and the text behind its link; None where the name is none."""
+class _Row(NamedTuple):
+    """The text around a link, as far as it tells of its target; fields as of `Entry`."""
+
+    size: int = -1
+    is_rounded: bool = False
+    date: int = 0
+
+
+def _row_behind(_before: str, behind: str) -> _Row:
+    row = _ROW.match(unescape(_TAG.sub(" ", behind.rpartition(">")[0] or behind)))
+    return _Row(*_size_of(row["size"], row["unit"]), _seconds_in(row)) if row else _Row()
+
+
+def _row_of_h5ai(before: str, behind: str) -> _Row:
+    row = _row_behind(before, behind)  # in kilobytes of 1,000, cut
+    return row._replace(size=row.size * 1_000 // 1_024) if row.is_rounded else row
+
+
+def _row_of_caddy(_before: str, behind: str) -> _Row:
+    size, date = _CADDY_SIZE.search(behind), _CADDY_DATE.search(behind)
+    return _Row(min(int(size["size"]), SIZE_MAX) if size else -1, date=_seconds_in(date) if date else 0)
+
+
+def _row_of_iis(before: str, _behind: str) -> _Row:
+    row = _IIS.search(before)
+    if row is None:
+        return _Row()
+    return _Row(min(int(row["size"]), SIZE_MAX) if row["size"] else -1, date=_seconds_in(row))
+
+
+_ROWS: Final = {"plain": _row_behind, "h5ai": _row_of_h5ai, "caddy": _row_of_caddy, "iis": _row_of_iis}
+
+
+def _entry_of(address: str, row: _Row) -> Entry | None:
+    """Return the entry at an address; None where the name is none."""
     name = name_of(address)
     if len(name) > NAME_CHARS_MAX or not name.isprintable() or "/" in name[:-1]:
         return None
-    row = _ROW.match(unescape(_TAG.sub(" ", tail.rpartition(">")[0] or tail)))
-    size, is_rounded = _size_of(row["size"], row["unit"]) if row else (-1, False)
     is_utf8 = unquote_to_bytes(address) == name.encode(errors="replace")
-    return Entry(name, size, is_rounded, _seconds_in(row) if row else 0, "" if is_utf8 else address)
+    return Entry(name, *row, "" if is_utf8 else address)
 
 
 def _agrees(label: str, name: str) -> bool:
@@ -271,14 +346,17 @@ def _seconds_in(match: re.Match[str]) -> int:
     """Return the date in a row, in seconds since the epoch; 0 where it has none that is one."""
     parts = match.groupdict()
     month = parts["month"] or parts["m"] or ""
+    hour = int(parts["hour"] or 0)
+    if half := parts.get("half"):
+        hour = hour % 12 + (12 if half == "P" else 0)
     try:
         at = datetime(
             int(parts["year"] or parts["y"] or 0),
             int(month) if month.isdecimal() else MONTHS.get(month, 0),
             int(parts["day"] or parts["d"] or 0),
-            int(parts["hour"] or 0),
+            hour,
             int(parts["minute"] or 0),
-            int((parts["second"] or ":0")[1:]),
+            int((parts.get("second") or ":0")[1:]),
             tzinfo=UTC,
         )
     except ValueError:
@@ -304,13 +382,17 @@ def _of_json(body: bytes) -> _Read | None:
     return _Read(tuple(entry for entry in entries if entry))
 
 
-def entry_named(path: str, size: int, date: int) -> Entry | None:
-    """Return an entry by its path, one character an octet; None for one that is none."""
+def entry_named(path: str, size: int, date: int, *, is_gb: bool = False) -> Entry | None:
+    """Return an entry by its path, one character an octet; None for one that is none.
+
+    Args:
+      is_gb: it is in GB 18030, though it might be taken for UTF-8.
+    """
     try:
         octets = path.encode("latin-1")
     except UnicodeEncodeError:  # by an escape of JSON
         octets = path.encode(errors="replace")
-    name = _text_of(octets)
+    name = _text_of(octets, ("gb18030",) if is_gb else _CODECS)
     if len(name) > NAME_CHARS_MAX or not name.isprintable() or ".." in name.split("/"):
         return None
     is_utf8 = octets == name.encode(errors="replace")

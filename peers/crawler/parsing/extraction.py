@@ -36,6 +36,7 @@ from peers.crawler.parsing.dates import page_date, published_at, seconds_of
 from peers.crawler.parsing.link_header import LINK, canonical_in_headers
 from peers.crawler.parsing.link_lists import (
     LIST_MEDIA_TYPES,
+    PACKED_LS,
     PACKED_MEDIA_TYPES,
     SNIFF_BYTES,
     Listed,
@@ -121,7 +122,7 @@ def extract(
         return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
     if media_type in ICON_MEDIA_TYPES:  # it was asked for as one
         return _icon(fetched, stamp, digest)
-    if media_type in PACKED_MEDIA_TYPES and not may_be_document(fetched.body[:SNIFF_BYTES]):
+    if media_type in PACKED_MEDIA_TYPES and not _may_be_read(fetched):
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     is_feed = begins_like_feed(fetched.body) and not fetched.url.startswith(FTP)
     is_list = begins_like_list(fetched.body) and not fetched.url.startswith(FTP)
@@ -149,6 +150,10 @@ def extract(
         watched=sought.watched,
         topics=sought.topics,
     )
+
+
+def _may_be_read(packed: PageFetched) -> bool:
+    return packed.url.endswith(PACKED_LS) or may_be_document(packed.body[:SNIFF_BYTES])
 
 
 def _icon(fetched: PageFetched, stamp: Stamp, digest: bytes) -> PageParsed | ParseFailed:
@@ -233,18 +238,17 @@ def body_bytes_max(media_type: str) -> int:
 
 
 def _records(fetched: PageFetched, stamp: Stamp, content: Content | None = None) -> bytes:
-    if fetched.url.startswith(FTP):
-        return _records_of_ftp(fetched, stamp)
     response = kept_response(fetched, stamp, "" if fetched.is_whole else "disconnect", content)
+    if fetched.url.startswith(FTP):
+        return response
     return response + request_record(fetched.url, fetched.request_head, stamp, fetched.ip)
 
 
-def _records_of_ftp(fetched: PageFetched, stamp: Stamp) -> bytes:
-    """Return the listing of a directory as it came, or that there is none."""
+def _kept_listing(fetched: PageFetched, stamp: Stamp, truncated: str) -> bytes:
+    """Return the record of the listing of an FTP server as it came, or that there is none."""
     if fetched.status not in PAGE_STATUSES:
         return absence_record(fetched.url, str(fetched.status), stamp)
     media_type = header_of(fetched, "content-type") or ""
-    truncated = "" if fetched.is_whole else "length"
     return resource_record(fetched.url, media_type, fetched.body, stamp, fetched.ip, truncated)
 
 
@@ -258,6 +262,8 @@ def kept_response(fetched: PageFetched, stamp: Stamp, truncated: str, content: C
       truncated: why the answer is not whole, as WARC calls it.
       content: what was read of a document.
     """
+    if fetched.url.startswith(FTP):
+        return _kept_listing(fetched, stamp, truncated)
     url, body, more = fetched.url, fetched.body, b""
     if len(body) > KEPT_BYTES_MAX:
         body, truncated = body[:CUT_BYTES], "length"

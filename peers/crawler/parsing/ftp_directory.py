@@ -2,8 +2,9 @@
 
 MLSD has a form (RFC 3659, 7.2). LIST has none: servers write what `ls -l` writes, or what DIR of DOS wrote.
 Lines of neither are passed over, as greetings and totals are. Names are octets: what is no UTF-8 is read as
-GB 18030, and stays at the address of its octets. Links lead to the directories below, and to no file: files
-are found by their names, and fetched by nobody. Symbolic links lead nowhere, as they may lead in circles.
+GB 18030, and stays at the address of its octets; so are all names beside it, of which some could be either.
+Links lead to the directories below, and to no file: files are found by their names, and fetched by nobody.
+Symbolic links lead nowhere, as they may lead in circles.
 
 Dates of `ls -l` are kept to the day: of a file it writes the minute for half a year, and then no more.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from mesh.urls import canonical_with_ftp, host_of
@@ -59,8 +60,9 @@ def listing_page(url: str, body: bytes, content_type: str) -> ParsedPage:
     lines = body.decode("latin-1").replace("\r", "").split("\n", LINES_MAX)
     lines, rest = lines[:LINES_MAX], lines[LINES_MAX:]
     on = listed_on(content_type)
-    read = map(_of_facts, lines) if is_mlsd(content_type) else (_of_line(line, on) for line in lines)
-    entries = list(_distinct(read))
+    rows = map(_of_facts, lines) if is_mlsd(content_type) else (_of_line(line, on) for line in lines)
+    is_gb = _is_in_gb(lines)
+    entries = list(_distinct(_entry(row, is_gb=is_gb) for row in rows if row is not None))
     page = ParsedPage(
         url=url,
         title=host_of(url) + name_of(urlsplit(url).path),
@@ -73,6 +75,24 @@ def listing_page(url: str, body: bytes, content_type: str) -> ParsedPage:
         is_cut=bool(rest),
     )
     return as_listing(page, entries)
+
+
+def _is_in_gb(lines: list[str]) -> bool:
+    """Tell whether a listing has names that are no UTF-8, and none with octets that hardly any other has.
+
+    图片 in GB 18030 is ͼƬ in UTF-8, as other words of two octets a character are.
+    """
+    has_other = False
+    for line in lines[:-1] or lines:  # the last may be cut
+        if not line.isascii():
+            try:
+                text = line.encode("latin-1").decode()
+            except UnicodeDecodeError:
+                has_other = True
+            else:
+                if max(text) >= "\u0800":  # of three octets
+                    return False
+    return has_other
 
 
 def _distinct(read: Iterator[Entry | None]) -> Iterator[Entry]:
@@ -91,7 +111,16 @@ def _links(url: str, entries: list[Entry]) -> tuple[Link, ...]:
     return tuple(Link(target, name[:-1]) for target, name in links if target is not None)[:LINKS_MAX]
 
 
-def _of_facts(line: str) -> Entry | None:
+class _Row(NamedTuple):
+    """A line of a listing."""
+
+    name: str  # one character an octet
+    is_folder: bool
+    size: int  # bytes; -1 when it is not said
+    at: datetime | None
+
+
+def _of_facts(line: str) -> _Row | None:
     """Read `type=file;size=12;modify=20240531120000; name`."""
     facts, blank, name = line.partition(" ")
     if not blank or len(line) > LINE_OCTETS_MAX:
@@ -102,7 +131,7 @@ def _of_facts(line: str) -> Entry | None:
         return None
     size = told.get("size", "")
     is_file = kind == "file"
-    return _entry(
+    return _Row(
         name,
         is_folder=kind == "dir",
         size=int(size) if is_file and _SIZE.fullmatch(size) else -1,
@@ -110,7 +139,7 @@ def _of_facts(line: str) -> Entry | None:
     )
 
 
-def _of_line(line: str, on: date | None) -> Entry | None:
+def _of_line(line: str, on: date | None) -> _Row | None:
     if len(line) > LINE_OCTETS_MAX:
         return None
     row = _UNIX.fullmatch(line) or _UNIX_ISO.fullmatch(line)
@@ -121,7 +150,7 @@ def _of_line(line: str, on: date | None) -> Entry | None:
     if kind == "l":
         name = name.partition(" -> ")[0]
     month = said["month"] or said["month_last"]
-    return _entry(
+    return _Row(
         name,
         is_folder=kind == "d",
         size=int(said["size"]) if kind == "-" else -1,
@@ -134,7 +163,7 @@ def _of_line(line: str, on: date | None) -> Entry | None:
     )
 
 
-def _of_dos(line: str) -> Entry | None:
+def _of_dos(line: str) -> _Row | None:
     row = _DOS.fullmatch(line)
     if row is None:
         return None
@@ -148,7 +177,7 @@ def _of_dos(line: str) -> Entry | None:
     except ValueError:
         at = None
     size = (row["size"] or "").replace(",", "")
-    return _entry(
+    return _Row(
         row["name"],
         is_folder=row["kind"] == "<DIR>",
         size=int(size) if _SIZE.fullmatch(size) else -1,
@@ -156,11 +185,12 @@ def _of_dos(line: str) -> Entry | None:
     )
 
 
-def _entry(name: str, *, is_folder: bool, size: int, at: datetime | None) -> Entry | None:
+def _entry(row: _Row, *, is_gb: bool) -> Entry | None:
+    name = row.name
     if name in (".", "..") or "/" in name:
         return None
-    seconds = max(0, int(at.timestamp())) if at is not None else 0
-    return entry_named(f"{name}/" if is_folder else name, min(size, SIZE_MAX), seconds)
+    seconds = max(0, int(row.at.timestamp())) if row.at is not None else 0
+    return entry_named(f"{name}/" if row.is_folder else name, min(row.size, SIZE_MAX), seconds, is_gb=is_gb)
 
 
 def _moment(text: str) -> datetime | None:

@@ -35,6 +35,13 @@ LIST_MEDIA_TYPES: Final = (
 # A list that is a gzip file is said to be any of these; so are archives, which nobody wants to read.
 PACKED_MEDIA_TYPES: Final = ("application/gzip", "application/x-gzip", "application/octet-stream")
 
+# How URLs of packed lists of files end; their servers guess the media type by that.
+PACKED_LS: Final = ("/ls-lR.gz", "/ls-lR.xz", "/ls-lR.zst")
+PACKED_LS_TYPES: Final = (
+    *PACKED_MEDIA_TYPES,
+    *("application/x-xz", "application/zstd", "application/x-zstd", "application/x-zstandard", "text/plain"),
+)
+
 _ROOT: Final = re.compile(rb"<(?:[\w.-]{1,32}:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]")
 _NAME: Final = re.compile(r"site[-_]?map|\.(?:xml|rss|atom)(?:\.gz)?$", re.IGNORECASE)
 _LINE: Final = re.compile(r"\S[^\n]*")

@@ -11,6 +11,7 @@ from mesh.urls import FTP
 from peers.crawler.model.wire_messages import ANCHOR_CHARS_MAX
 from peers.crawler.parsing.charset import decode_text
 from peers.crawler.parsing.language import language_of
+from peers.crawler.parsing.link_lists import PACKED_LS
 from peers.crawler.parsing.parser import (
     NotHtml,
     ParsedPage,
@@ -37,10 +38,15 @@ from peers.documents.formats import (
 )
 from peers.documents.reader import read_document
 from peers.documents.titles import title_of
+from peers.engine.pages.kinds import LISTING
 
-# How the title of a page begins that may be a directory: of Apache and others, of Python's; of a text that is
-# the name of its file. In JSON nginx begins so.
-INDEX_TITLES: Final = ("Index of /", "Directory listing for /", "ls-lR")
+# How the title of a page begins that may be a directory: of Apache and others, of Python's, of npm's serve;
+# of a text that is the name of its file. In JSON nginx begins so.
+INDEX_TITLES: Final = ("Index of /", "Directory listing for /", "Files within ", "ls-lR")
+# IIS has its host before the path; Caddy and h5ai, without JavaScript, are known by their rows.
+HOST_AND_PATH: Final = " - /"
+CADDY_ROW: Final = b'<tr class="file">'
+H5AI_CELL: Final = b'<td class="fb-n">'
 JSON_BEGINNING: Final = b'[\r\n{ "name":"'
 
 # Where chapters of a book and entries of a feed are: their links to each other lead nowhere on the web.
@@ -82,6 +88,8 @@ def read_page(
     """
     if url.startswith(FTP):
         return PageContent(_ftp_directory(url, body, content_type))
+    if url.endswith(PACKED_LS):
+        return PageContent(_packed_list(url, body))
     media_type = named_media_type(content_type)
     document_format = format_of(body, media_type)
     if document_format is not None:
@@ -105,7 +113,11 @@ def read_page(
             _directory(page, body, content_type, robots_tags) if body.startswith(JSON_BEGINNING) else page
         )
     page = parse_page(url, body, content_type, robots_tags, refresh, finds_ftp=finds_ftp)
-    if page.title.startswith(INDEX_TITLES):
+    if (
+        page.title.startswith(INDEX_TITLES)
+        or HOST_AND_PATH in page.title
+        or (url.endswith("/") and (CADDY_ROW in body or H5AI_CELL in body))
+    ):
         return PageContent(_directory(page, body, content_type, robots_tags))
     return PageContent(page)
 
@@ -164,6 +176,17 @@ def _ftp_directory(url: str, body: bytes, content_type: str | None) -> ParsedPag
     from peers.crawler.parsing.ftp_directory import listing_page
 
     return listing_page(url, body, content_type or "")
+
+
+def _packed_list(url: str, body: bytes) -> ParsedPage:
+    """Read a packed list of all directories, with a reader that is loaded likewise."""
+    from peers.crawler.parsing.packed_list import unpacked
+
+    text = unpacked(body) or body  # which its server may have unpacked already
+    page = _directory(parse_page(url, text, "text/plain"), text, "text/plain", ())
+    if page.type != LISTING:
+        raise NotHtml("a packed file that is no list")
+    return page
 
 
 def _of_type(page: ParsedPage, media_type: str) -> ParsedPage:

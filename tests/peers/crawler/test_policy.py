@@ -14,6 +14,7 @@ from mesh.keys.decree import POLICY, Decree
 from mesh.membership.model.messages import DecreesInForce
 from mesh.urls import host_of
 from peers.crawler.model import politeness
+from peers.crawler.model.messages import ParsePage
 from peers.crawler.model.politeness import PAUSED_LOOK_S, POLICY_REVIEW_S
 from peers.crawler.model.settings import Tuning
 from peers.crawler.model.web_request import FetchPage
@@ -406,3 +407,17 @@ def test_when_the_crawl_is_over_nothing_is_due_any_more_and_what_is_under_way_is
         made, number=2, body=policy_bytes(Policy(rules=(Rule(action=Action.CRAWL),)))
     )
     assert asked(desk.tell(DecreesInForce(POLICY, (again,)), "membership")) == [f"{ORIGIN}/next"]
+
+
+def test_pages_are_searched_for_ftp_servers_where_a_rule_names_one() -> None:
+    server = "ftp://ftp.pku.edu.cn/"
+    names = Rule(action=Action.CRAWL, urls=(f"{server}*",))
+    for rules, is_asked in (((crawl(),), False), ((crawl(), names), True)):
+        desk = Desk(delay_s=0.0)
+        decree(desk, *rules)
+        robots = asked(desk.seed(HOME, server))
+        assert robots == [f"{ORIGIN}/robots.txt", f"{server}robots.txt"][: 1 + is_asked]
+        assert desk.observe().links_left_out == (not is_asked)
+        assert asked(desk.tell(fetched(robots[0], 404))) == [HOME]
+        (order,) = of_kind(desk.tell(fetched(HOME)), ParsePage)
+        assert order.finds_ftp is is_asked

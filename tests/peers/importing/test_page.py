@@ -25,7 +25,7 @@ from peers.importing.packed_file import packing_of
 from peers.importing.page import NoPage, PageNotKept, is_private, page_of_entry, page_of_record
 from peers.importing.positions import FileDamage, Position
 from peers.importing.warc_file import Record, read_warc, with_contents
-from peers.storage.archive.warc import parse_response, read_record, visit_in
+from peers.storage.archive.warc import parse_response, read_record, resource_record, visit_in
 from peers.storage.messages import ParseRecords
 from tests.helpers import fetched
 
@@ -199,6 +199,21 @@ def test_importing_what_was_kept_gives_the_same_record_for_ever() -> None:
         assert isinstance(again, Record)
         made, before = page(again), made
         assert made == before
+
+
+def test_a_listing_of_an_ftp_server_comes_back_as_it_was_exported() -> None:
+    body, url = b"type=file;size=5; a.iso\r\ntype=dir; old\r\n", "ftp://a.test/pub/"
+    kept = resource_record(url, "text/ftp-dir; format=mlsd", body, Stamp(3, 1e9), "93.184.215.14")
+    archived = read_record(kept)
+    found = Record(0, Position(0, 1), archived.headers, archived.block)
+    made = page(found, is_own=True)
+    assert made.records == kept
+    assert made.document is not None
+    assert made.document.text == "a.iso\nold/"
+    assert [link.url for link in made.links] == ["ftp://a.test/pub/old/"]
+    for changed in ({"warc-type": "response"}, {"warc-target-uri": f"{url}a.iso"}):
+        with pytest.raises(PageNotKept):
+            page(found._replace(headers={**found.headers, **changed}))
 
 
 @pytest.mark.parametrize(

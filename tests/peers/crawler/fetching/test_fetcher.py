@@ -778,7 +778,7 @@ async def test_ports_of_other_protocols_are_refused(port: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://a/", "http:", "http://a.test", "http://a.test/a b", "http://a.test/\r\nX: y", "/x"]
+    "url", ["gopher://a/", "http:", "http://a.test", "http://a.test/a b", "http://a.test/\r\nX: y", "/x"]
 )
 async def test_what_is_not_canonical_is_refused(url: str) -> None:
     assert reason_of(await Fetcher(FixedResolver({})).fetch(FetchPage(url))) is FailureReason.URL

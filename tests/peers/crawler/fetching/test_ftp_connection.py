@@ -146,6 +146,17 @@ async def test_what_is_no_ftp_is_a_failure(greeting: bytes, reason: FailureReaso
     assert (await _failure(FtpSite(TREE, greeting=greeting), seconds=1.0)).reason is reason
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [b"229 (|||99999|)", b"229 (|||0|)", b"229 nothing", b"500 no\r\n227 stray", b"229 (|1|10.0.0.1|80|)"],
+)
+async def test_an_odd_answer_to_epsv_opens_nothing_elsewhere(reply: bytes) -> None:
+    with served_by_ftp(FtpSite(TREE, extended_reply=reply)) as server:
+        (result,) = await _fetched(_fetcher(server), "/pub/")
+    assert isinstance(result, FetchFailed) or result.status == 200
+    assert server.sessions_at_once() == 1
+
+
 @pytest.mark.parametrize(("greeting", "status"), [(b"421 too many users", 503), (b"530 not you", 401)])
 async def test_a_refusal_is_the_status_of_http_that_means_the_same(greeting: bytes, status: int) -> None:
     assert (await _listing(FtpSite(TREE, greeting=greeting))).status == status

@@ -92,6 +92,69 @@ NGINX_JSON = (
     '{ "name":"数据 2024.zip", "type":"file", "mtime":"Wed, 03 Jan 2024 01:02:03 GMT", "size":1234 }\r\n]'
 )
 
+_SVG = '<svg class="icon" width="24" height="24">' + '<path d="M0 0h24v24H0z"></path>' * 20 + "</svg>"
+
+
+def _caddy_row(href: str, name: str, size: str, date: str) -> str:
+    return f"""<tr class="file">
+\t\t\t\t\t\t<td></td>
+\t\t\t\t\t\t<td>
+\t\t\t\t\t\t\t<a href="{href}">
+\t\t\t\t\t\t\t\t{_SVG}
+\t\t\t\t\t\t\t\t<span class="name">{name}</span>
+\t\t\t\t\t\t\t</a>
+\t\t\t\t\t\t</td>
+\t\t\t\t\t\t{size}
+\t\t\t\t\t\t<td class="timestamp hideable">
+\t\t\t\t\t\t\t<time datetime="{date}">at some time</time>
+\t\t\t\t\t\t</td>
+\t\t\t\t\t</tr>"""
+
+
+def _caddy_size(n_bytes: int) -> str:
+    cell = f'<td class="size" data-size="{n_bytes}">\n\t\t\t\t\t\t\t<div class="sizebar">'
+    bar = '\n\t\t\t\t\t\t\t\t<div class="sizebar-bar"></div>'
+    return f'{cell}{bar}<div class="sizebar-text">\n\t\t\t\t\t\t\t\tsome MiB\n</div></div></td>'
+
+
+CADDY = f"""<!DOCTYPE html>
+<html><head><title>linux</title></head>
+<body><header><h1><a href="../../">files.test</a><a href="../">pub</a>/<a href="">linux</a>/</h1></header>
+<a href="javascript:queryParam('layout', '')" id="layout-list">List</a>
+<a href="javascript:queryParam('layout', 'grid')" id="layout-grid">Grid</a>
+<table aria-describedby="summary"><thead><tr><th><a href="?sort=name&order=desc">Name</a></th></tr></thead>
+<tr><td></td><td><a href="..">{_SVG}<span class="go-up">Up</span></a></td></tr>
+{_caddy_row("./old/", "old/", "<td>&mdash;</td>", "2024-01-02T10:30:01Z")}
+{_caddy_row("./linux%206.1.tar.xz", "linux 6.1.tar.xz", _caddy_size(134_728_520), "2022-12-11T22:20:59Z")}
+</table><footer>Served with <a rel="noopener noreferrer" href="https://caddyserver.com">{_SVG}</a></footer>
+</body></html>
+"""
+
+IIS = """<html><head><title>files.test - /pub/linux/</title></head><body><H1>files.test - /pub/linux/</H1><hr>
+
+<pre><A HREF="/pub/">[To Parent Directory]</A><br><br>  1/2/2024 10:30 AM        &lt;dir&gt; <A HREF="/pub/linux/old/">old</A><br> 12/11/2022  3:20 PM    134728520 <A HREF="/pub/linux/linux%206.1.tar.xz">linux 6.1.tar.xz</A><br> 2023/5/31 12:05        812 <A HREF="/pub/linux/README">README</A><br></pre><hr></body></html>
+"""  # noqa: E501
+
+H5AI = """<!DOCTYPE html><html class="no-js" lang="en"><head><meta charset="utf-8">
+<title>index - powered by h5ai v0.30.0 (https://larsjung.de/h5ai/)</title></head><body id="root" class="index">
+<div id="fallback-hints"><span>Works best in <a href="http://browsehappy.com">modern browsers</a>!</span>
+<span class="backlink"><a href="https://larsjung.de/h5ai/" title="h5ai">powered by h5ai</a></span></div>
+<div id="fallback"><table><tr><th class="fb-i"></th><th class="fb-n"><span>Name</span></th></tr>
+<tr><td class="fb-i"></td><td class="fb-n"><a href="..">Parent Directory</a></td><td class="fb-d"></td></tr>
+<tr><td class="fb-i"></td><td class="fb-n"><a href="/pub/linux/old/">old</a></td><td class="fb-d">2024-01-02 10:30</td><td class="fb-s"></td></tr>
+<tr><td class="fb-i"></td><td class="fb-n"><a href="/pub/linux/linux%206.1.tar.xz">linux 6.1.tar.xz</a></td><td class="fb-d">2022-12-11 22:20</td><td class="fb-s">134728 KB</td></tr>
+</table></div></body></html>
+"""  # noqa: E501
+
+SERVE = """<!DOCTYPE html><html lang="en"><head><title>Files within files/pub/linux/</title></head><body><main>
+<header><h1><i>Index of&nbsp;</i> <a href="/">files/</a> <a href="/pub/">pub/</a> <a href="/pub/linux/">linux/</a>
+</h1></header><ul id="files">
+<li><a href="/pub/" title="pub" class="folder ">..</a></li>
+<li><a href="/pub/linux/old/" title="old/" class="folder ">old/</a></li>
+<li><a href="/pub/linux/linux%206.1.tar.xz" title="linux 6.1.tar.xz" class="file xz">linux 6.1.tar.xz</a></li>
+</ul></main></body></html>
+"""  # noqa: E501
+
 LS_LR = """.:
 total 12
 drwxr-xr-x 2 ftp ftp 4096 Jan  2 10:30 linux

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 from datetime import UTC, datetime
 from time import process_time
 from urllib.parse import unquote_to_bytes
 
 import pytest
+import zstandard
 
-from peers.crawler.model.messages import PageParsed
-from peers.crawler.parsing.directory_index import is_left_unread
+from peers.crawler.model.messages import PageParsed, ParseFailed
+from peers.crawler.parsing.directory_index import READ_CHARS_MAX, is_left_unread
 from peers.crawler.parsing.extraction import extract
+from peers.crawler.parsing.packed_list import unpacked
 from peers.engine.pages.directory_entries import ENTRIES_MAX, Entry, entries_in
 from peers.engine.pages.document import content_digest
 from peers.engine.pages.kinds import LISTING
@@ -20,11 +23,15 @@ from tests.peers.crawler.parsing.directory_samples import (
     APACHE_PLAIN,
     APACHE_PRE,
     APACHE_TABLE,
+    CADDY,
+    H5AI,
+    IIS,
     LIGHTTPD,
     LS_LR,
     NGINX,
     NGINX_JSON,
     PYTHON,
+    SERVE,
     nginx_page,
 )
 
@@ -100,6 +107,45 @@ def test_each_server_lists_names_sizes_and_dates(body: str, known: list[Entry]) 
     assert parsed.document.title.rstrip("/").endswith(" /pub/linux") or " for /pub" in parsed.document.title
 
 
+@pytest.mark.parametrize(
+    ("body", "known"),
+    [
+        (
+            CADDY,
+            [
+                Entry("old/", date=at(2024, 1, 2, 10, 30, 1)),
+                Entry("linux 6.1.tar.xz", 134_728_520, date=at(2022, 12, 11, 22, 20, 59)),
+            ],
+        ),
+        (
+            IIS,
+            [
+                Entry("old/", date=at(2024, 1, 2, 10, 30)),
+                Entry("linux 6.1.tar.xz", 134_728_520, date=at(2022, 12, 11, 15, 20)),
+                Entry("README", 812, date=at(2023, 5, 31, 12, 5)),
+            ],
+        ),
+        (
+            H5AI,
+            [
+                Entry("old/", date=at(2024, 1, 2, 10, 30)),
+                Entry("linux 6.1.tar.xz", 134_728_000, True, at(2022, 12, 11, 22, 20)),
+            ],
+        ),
+        (SERVE, [Entry("old/"), Entry("linux 6.1.tar.xz")]),
+    ],
+    ids=["Caddy", "IIS", "h5ai", "serve"],
+)
+def test_servers_with_styles_of_their_own_are_read_as_well(body: str, known: list[Entry]) -> None:
+    parsed = read(body)
+    assert entries_of(parsed) == sorted(known)
+    assert "http://files.test/pub/linux/old/" in [link.url for link in parsed.links]
+    assert not any(link.url.endswith("tar.xz") for link in parsed.links)
+    elsewhere = read(body, "http://files.test/other/")
+    assert elsewhere.document is not None
+    assert elsewhere.document.type == "text/html"
+
+
 def test_nginx_lists_in_json_too() -> None:
     parsed = read(NGINX_JSON, media_type="application/json")
     assert entries_of(parsed) == [
@@ -124,6 +170,41 @@ def test_names_in_json_and_ls_lr_may_each_be_in_another_encoding() -> None:
     body = LS_LR.encode().replace("今年的".encode(), "今年的".encode("gbk"))
     last = entries_of(read(body, "http://files.test/pub/ls-lR", "text/plain"))[-1]
     assert (last.name, last.address) == ("linux/今年的.pdf", "linux/%BD%F1%C4%EA%B5%C4.pdf")
+
+
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [
+        ("ls-lR.gz", gzip.compress(LS_LR.encode())),
+        ("ls-lR.xz", lzma.compress(LS_LR.encode())),
+        ("ls-lR.zst", zstandard.ZstdCompressor().compress(LS_LR.encode())),
+        ("ls-lR.gz", LS_LR.encode()),
+    ],
+)
+def test_a_packed_listing_is_read_whatever_its_server_calls_it(name: str, packed: bytes) -> None:
+    for media_type in ("application/gzip", "application/octet-stream", "application/x-xz", "text/plain"):
+        known = entries_of(read(packed, f"http://files.test/{name}", media_type))
+        assert known == entries_of(read(LS_LR, "http://files.test/ls-lR", "text/plain"))
+
+
+def test_a_packed_bomb_costs_what_is_read_of_a_listing() -> None:
+    line = b"-rw-r--r-- 1 f f 9 Jan 05 2024 a\n"
+    for packed in (
+        gzip.compress(line * 4_000_000, 1),
+        lzma.compress(line * 4_000_000, preset=0),
+        zstandard.ZstdCompressor().compress(line * 4_000_000),
+    ):
+        assert unpacked(packed) == (line * 200_000)[:READ_CHARS_MAX]
+
+
+def test_what_is_packed_otherwise_or_no_listing_is_not_read() -> None:
+    costly = lzma.compress(LS_LR.encode(), filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 28}])
+    assert unpacked(costly) == b""
+    for body in (costly, gzip.compress(b"a" * 999), b"\xfd7zXZ\0torn", b"PK\3\4"):
+        answer = fetched(
+            "http://files.test/ls-lR.gz", body=body, headers=(("Content-Type", "application/gzip"),)
+        )
+        assert isinstance(extract(answer, 1), ParseFailed)
 
 
 def test_a_listing_of_all_directories_has_paths_and_exact_sizes() -> None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mesh.stamp import Stamp
+from mesh.urls import is_canonical
 from peers.crawler.model.messages import PageParsed
 from peers.crawler.model.web_request import PageFetched
 from peers.crawler.parsing.extraction import extract, parse_records
@@ -11,6 +14,7 @@ from peers.crawler.parsing.parser import NotHtml, ParsedPage
 from peers.engine.pages.directory_entries import ENTRIES_MAX, Entry, entries_in
 from peers.engine.pages.kinds import LISTING
 from peers.storage.archive.warc import parse_response, read_records
+from tests.helpers import fetched
 
 URL = "ftp://ftp.a.test/pub/"
 FACTS = "text/ftp-dir; format=mlsd"
@@ -108,6 +112,14 @@ def test_names_are_read_in_utf8_else_as_chinese_servers_have_them(codec: str) ->
     assert below.title == "ftp.a.test/pub/软件/"
 
 
+def test_names_that_could_be_either_are_read_as_those_beside_them_are() -> None:
+    rows = [b"type=file; %s\r\n" % each.encode("gbk") for each in ("图片.rar", "年鉴.rar")]
+    assert [entry.name for entry in _entries(b"".join(rows), FACTS)] == ["图片.rar", "年鉴.rar"]
+    assert [entry.name for entry in _entries(rows[0], FACTS)] == ["ͼƬ.rar"]
+    mixed = b"".join(rows) + b"type=file; %s\r\n" % "讲义".encode()
+    assert [entry.name for entry in _entries(mixed, FACTS)] == ["ͼƬ.rar", "年鉴.rar", "讲义"]
+
+
 def test_links_lead_to_directories_alone_and_to_nothing_outside() -> None:
     body = (
         b"type=dir; a?b#c%2F\r\n"
@@ -133,6 +145,38 @@ def test_more_entries_than_are_kept_are_told_of() -> None:
 def test_a_line_that_no_file_system_could_make_is_passed_over() -> None:
     assert _entries(b"type=file; " + b"a" * LINE_OCTETS_MAX, FACTS) == []
     assert _entries(b"-rw-r--r-- 1 f f 9 Jan 05 2024 " + b"a" * LINE_OCTETS_MAX) == []
+
+
+PARTS = (
+    *(
+        b"type=dir;",
+        b"size=",
+        b"modify=20240531120000;",
+        b" ",
+        b"\r\n",
+        b"..",
+        b"/",
+        b"a",
+        b"\xb0\xa1",
+        b"\0",
+    ),
+    *(b"drwxr-xr-x 1 f f 9 May 31 2024 ", b"-rw-r--r-- 1 f f 9 Feb 29 12:00 ", b"02-29-23  12:00AM <DIR> "),
+)
+PIECES = st.one_of(st.sampled_from(PARTS), st.binary(max_size=5))
+
+
+@given(
+    st.lists(PIECES, max_size=30).map(b"".join),
+    st.sampled_from([FACTS, LINES, "", "text/ftp-dir; on=9999-99-99"]),
+)
+def test_any_bytes_are_a_listing(body: bytes, content_type: str) -> None:
+    page = _page(body, content_type)
+    assert all(is_canonical(link.url) and link.url.startswith(URL) for link in page.links)
+    names = [entry.name for entry in entries_in(page.text, page.heading_ids)]
+    assert all(name.isprintable() and "/" not in name[:-1] for name in names)
+    parsed = extract(_fetched(body, content_type=content_type), 1)
+    assert isinstance(parsed, PageParsed)
+    assert parse_records(URL, Stamp(1, 1e9), parsed.records)[1] == parsed.document
 
 
 def _fetched(body: bytes, status: int = 200, content_type: str = FACTS) -> PageFetched:
@@ -170,6 +214,24 @@ def test_the_digest_is_of_the_entries_in_whatever_order() -> None:
     assert isinstance(two, PageParsed)
     assert isinstance(three, PageParsed)
     assert one.digest == two.digest != three.digest
+
+
+def test_links_of_pages_lead_to_ftp_servers_where_that_is_wanted() -> None:
+    markup = (
+        b"<title>t</title><a href='FTP://ftp.a.test/pub/x.iso?y#z'>the image</a><a href='/b'>b</a>"
+        b"<a rel=nofollow href='ftp://ftp.a.test/no/'>no</a><a href='ftp://ftp.a.test'>all</a>"
+    )
+    page = fetched("http://a.test/", body=markup, headers=(("Content-Type", "text/html"),))
+    plain, more = extract(page, 1), extract(page, 1, finds_ftp=True)
+    assert isinstance(plain, PageParsed)
+    assert isinstance(more, PageParsed)
+    assert [link.url for link in plain.links] == ["http://a.test/b"]
+    assert [(link.url, link.anchor) for link in more.links] == [
+        ("ftp://ftp.a.test/pub/", "the image"),
+        ("http://a.test/b", "b"),
+        ("ftp://ftp.a.test/", "all"),
+    ]
+    assert plain.document == more.document
 
 
 def test_a_directory_that_is_gone_is_a_version_without_an_answer() -> None:

@@ -153,7 +153,7 @@ async def test_a_long_list_has_pages_and_no_more_than_a_search(backend: FakeBack
 @pytest.mark.parametrize(
     "parameters",
     [
-        *("", "url=", "url=ftp://a.test/", "url=a.test&matchType=all", "url=a.test&from=yesterday"),
+        *("", "url=", "url=gopher://a.test/", "url=a.test&matchType=all", "url=a.test&from=yesterday"),
         *(
             "url=a.test&sort=closest",
             "url=a.test&sort=size",
