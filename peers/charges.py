@@ -45,6 +45,7 @@ from peers.submissions.wire_messages import (
     ReportPage,
     SubmitSite,
 )
+from peers.topics.wire_messages import CountsWanted, VisitsTold
 from peers.watch.wire_messages import NoticesWanted
 
 
@@ -66,6 +67,15 @@ def _marks(message: MarksWanted) -> tuple[Quota, float]:
 
 def _searches(message: SearchesTold) -> tuple[Quota, float]:
     return Quota.LINKS, 1.0 + len(message.rows)
+
+
+def _visits(message: VisitsTold) -> tuple[Quota, float]:
+    return Quota.LINKS, 1.0 + len(message.visits)
+
+
+def _counts(message: CountsWanted) -> tuple[Quota, float]:
+    """Anybody can ask a gateway for them, and each takes many: that must not use up its questions."""
+    return Quota.LINKS, 10.0
 
 
 def _graph(message: GraphTold) -> tuple[Quota, float]:
@@ -106,6 +116,8 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     RolesTold: _pages,
     MarksWanted: _marks,
     SearchesTold: _searches,
+    VisitsTold: _visits,
+    CountsWanted: _counts,
     GraphTold: _graph,
     ListBacklinks: _backlinks,
     RanksTold: _statements,
@@ -140,7 +152,17 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
 # would ask for the same pages again. Nor answers to searches: each hit is judged by its slot, and while
 # copies lag, as its pages are not taken, nobody else could answer for its slots.
 CONTENT: Final[frozenset[type[Message]]] = frozenset(
-    {LinksFound, ReplicatePage, ImportPage, ContentsTold, RolesTold, DemandTold, SearchesTold, GraphTold}
+    {
+        LinksFound,
+        ReplicatePage,
+        ImportPage,
+        ContentsTold,
+        RolesTold,
+        DemandTold,
+        SearchesTold,
+        VisitsTold,
+        GraphTold,
+    }
 )
 
 

@@ -126,6 +126,7 @@ from peers.submissions.wire_messages import (
     SubmissionsTold,
     SubmitSite,
 )
+from peers.topics.wire_messages import CountsTold, CountsWanted, VisitsNoted, VisitsTold
 from peers.watch.wire_messages import NoticesTold, NoticesWanted
 
 WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
@@ -263,5 +264,10 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         157: SealedKept,
         158: ReadSealed,
         159: SealedTold,
+        # How strongly topics are written about
+        160: VisitsTold,
+        161: VisitsNoted,
+        162: CountsWanted,
+        163: CountsTold,
     }
 )

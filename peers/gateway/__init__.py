@@ -12,5 +12,5 @@ The actor is `searcher`, which does the errands of users; the port is `http_port
 - `suggesting`, `live`, `clicks`: how a query may go on; searches that have the crawl look, or go by clicks
 - `http`: the server, what a client has left and may do, metrics
 - `site`: pages, JSON, feeds and stored copies
-- `why`, `backlinks`, `notices`, `judging`: single pages, each with its JSON
+- `why`, `backlinks`, `notices`, `judging`, `topics`: single pages, each with its JSON
 """

@@ -380,6 +380,7 @@ Disallow: /history
 Disallow: /why
 Disallow: /sign-in
 Disallow: /submit
+Disallow: /topic
 Disallow: /bot?
 Disallow: /timegate/
 Disallow: /timemap/

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from peers.gateway.entity_routes import EntityRoutes
     from peers.gateway.judgement_routes import JudgementRoutes
     from peers.gateway.submission_routes import ModerationRoutes, SubmissionRoutes
+    from peers.gateway.topic_routes import TopicRoutes
 
 
 def application(backend: Backend) -> Starlette:
@@ -85,9 +86,7 @@ def application(backend: Backend) -> Starlette:
             Route("/api/drain", api.drain, methods=["POST"]),
             Route("/api/decrees", api.decrees, methods=["GET", "POST"]),
             Route("/api/import", api.import_pages, methods=["POST"]),
-            *_routes_of_health(api),
-            Route("/robots.txt", api.robots),
-            Route("/openapi.json", api.openapi),
+            *_routes_of_programs(api),
             *_routes_loaded_late(backend, access),
         ],
         middleware=[
@@ -145,8 +144,43 @@ def _routes_of_links(links: BacklinkRoutes) -> list[Route]:
     ]
 
 
-def _routes_of_health(api: ApiRoutes) -> list[Route]:
-    return [Route("/healthz", api.healthz), Route("/readyz", api.readyz), Route("/metrics", api.metrics)]
+def _routes_of_topics(backend: Backend) -> list[Route]:
+    @cache
+    def topics() -> TopicRoutes:
+        # Loaded where somebody asks for a topic.
+        from peers.gateway.topic_routes import TopicRoutes
+
+        return TopicRoutes(backend)
+
+    async def page(request: Request) -> Response:
+        return await topics().page(request)
+
+    async def told(request: Request) -> Response:
+        return await topics().told(request)
+
+    async def topic_page(request: Request) -> Response:
+        return await topics().topic_page(request)
+
+    async def topic_told(request: Request) -> Response:
+        return await topics().topic_told(request)
+
+    return [
+        Route("/topics", page),
+        Route("/topic/{name}", topic_page),
+        Route("/api/topics", told),
+        Route("/api/topic/{name}", topic_told),
+    ]
+
+
+def _routes_of_programs(api: ApiRoutes) -> list[Route]:
+    """The routes of programs that look after this peer, visit it, or learn how to ask it."""
+    return [
+        Route("/healthz", api.healthz),
+        Route("/readyz", api.readyz),
+        Route("/metrics", api.metrics),
+        Route("/robots.txt", api.robots),
+        Route("/openapi.json", api.openapi),
+    ]
 
 
 def _routes_of_log(log: LogRoutes) -> list[Route]:
@@ -230,7 +264,8 @@ def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
 
 
 def _routes_loaded_late(backend: Backend, access: ClientAccess) -> list[Route]:
-    return [*_routes_of_judging(backend, access), *_routes_of_entities(backend, access)]
+    topics = _routes_of_topics(backend)
+    return [*_routes_of_judging(backend, access), *_routes_of_entities(backend, access), *topics]
 
 
 def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:

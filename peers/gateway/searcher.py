@@ -56,6 +56,7 @@ from peers.gateway.model.messages import (
     ChangeGateway,
     CheckLinks,
     CheckReadiness,
+    CountTopic,
     DrainOrder,
     FindBacklinks,
     FindPage,
@@ -100,6 +101,7 @@ from peers.policy.rules import EVERYTHING
 from peers.query_log.wire_messages import ClicksTold, LogTold
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
 from peers.submissions.wire_messages import SubmissionAnswered, SubmissionsTold
+from peers.topics.wire_messages import CountsTold
 from peers.watch.wire_messages import NoticesTold
 
 if TYPE_CHECKING:
@@ -128,6 +130,7 @@ Order: TypeAlias = (
     | GatherHistory
     | GatherNotices
     | GatherRanks
+    | CountTopic
     | CheckReadiness
     | AddSeeds
     | DrainOrder
@@ -164,6 +167,7 @@ _REQUEST_IN: Final[Mapping[type[Message], Callable[[Any], int]]] = {
             NoticesTold,
             LogTold,
             ClicksTold,
+            CountsTold,
             SubmissionAnswered,
             SubmissionsTold,
             SealedKept,
@@ -368,6 +372,17 @@ class Searcher(Actor):
         view.cache.hits += 1
         return msgspec.structs.replace(page.answer, ticket=order.ticket, seconds=0.0, is_cached=True)
 
+    def _rare_errand(self, number: int, order: CountTopic | GatherRanks, view: SharedState) -> Errand:
+        """Make an errand whose module is loaded with the first of its kind."""
+        if isinstance(order, CountTopic):
+            from peers.gateway.topics.counts_lookup import CountsLookup
+
+            return CountsLookup(number, self._me, order, lambda: view.ownership)
+        from peers.gateway.backlinks.rank_roundup import RankRoundup
+
+        silent = view.punctuality.silent
+        return RankRoundup(number, self._me, order, silent, view.policy, view.ownership)
+
     def _errand(self, number: int, order: Order, view: SharedState) -> Errand:
         match order:
             case SearchPages():
@@ -397,11 +412,8 @@ class Searcher(Actor):
                 return HistoryRoundup(number, self._me, order, view.punctuality.silent)
             case GatherNotices():
                 return NoticeRoundup(number, self._me, order, view.punctuality.silent)
-            case GatherRanks():
-                from peers.gateway.backlinks.rank_roundup import RankRoundup  # with the first
-
-                silent = view.punctuality.silent
-                return RankRoundup(number, self._me, order, silent, view.policy, view.ownership)
+            case CountTopic() | GatherRanks():
+                return self._rare_errand(number, order, view)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():

@@ -32,6 +32,7 @@ from peers.gateway.routes import application
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
 from peers.policy.rules import OF_SEEDS
+from peers.topics.topic_list import TopicsInForce
 from peers.watch.watch_list import WatchInForce
 from tests.peers.gateway.fake_searcher import answer_to
 
@@ -46,6 +47,7 @@ class KnownPages:
     shown_log = ShownLog(lambda message: None, "")
     classes: ClassModel | None = None
     watch_list: WatchInForce | None = None
+    topics: TopicsInForce | None = None
 
     async def ask(self, order: Any, answer: Any, actor: str = "searcher") -> Any:
         return answer_to(order(1))

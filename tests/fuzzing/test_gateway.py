@@ -29,6 +29,7 @@ from peers.entities.feed import secret_text
 from peers.entities.sealed_row import KEY_BYTES
 from peers.gateway.http_port import Http, listen
 from peers.gateway.model.messages import (
+    CountTopic,
     FindBacklinks,
     FindRow,
     FindSubmission,
@@ -112,6 +113,7 @@ ANSWERED_BY_LIES: Final = (
     FindBacklinks,
     GatherNotices,
     GatherRanks,
+    CountTopic,
     ReadLog,
     SubmitUrl,
     JudgeSite,
@@ -290,8 +292,9 @@ async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
     entity = b"/api/entities/" + b"0a" * KEY_BYTES
     entities = (entity, b"/feed/" + secret_text(bytes(KEY_BYTES)).encode())
     pages = (b"/backlinks", b"/api/backlinks", b"/watch", b"/api/watch", b"/api/log", b"/api/submissions")
+    topics = (b"/topics", b"/api/topics", b"/topic/page", b"/api/topic/page", b"/topic/none")
     paths = (*pages, b"/submit", b"/submit/" + code, b"/api/submit/" + code, b"/compare", b"/go")
-    opened = (*paths, *entities, b"/api/graph/ranks", b"/report", b"/moderation", b"/judging")
+    opened = (*paths, *topics, *entities, b"/api/graph/ranks", b"/report", b"/moderation", b"/judging")
     names = (
         b"url",
         b"start",
