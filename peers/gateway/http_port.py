@@ -26,7 +26,7 @@ from mesh.membership.model.messages import DecreePublished, DecreesHeld, Decrees
 from peers.crawler.fetching.contact import Visitor, visitor_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.parsing.parser_port import ReadStored, StoredText
-from peers.gateway.backend import Busy, Refused
+from peers.gateway.handling.backend import Busy, Refused
 from peers.gateway.http.asgi import ReadBody, Request, Response, respond
 from peers.gateway.http.fair_limiter import FairLimiter, LimiterFull
 from peers.gateway.http.metrics import exposition

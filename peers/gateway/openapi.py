@@ -14,12 +14,12 @@ import msgspec
 
 from peers.engine.queries.query import Sort
 from peers.gateway.backlinks.backlinks_json import BacklinksJson, RanksJson
+from peers.gateway.handling.responses import SUGGESTIONS_TYPE
 from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.model.log_json import LogPartJson
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
 from peers.gateway.model.status import Report
 from peers.gateway.notices.watch_json import WatchJson
-from peers.gateway.responses import SUGGESTIONS_TYPE
 from peers.gateway.site.cdx import FIELDS, MEDIA_TYPES, PAGES_MAX, CdxForm, MatchType
 from peers.gateway.site.command_json import (
     DecreesJson,

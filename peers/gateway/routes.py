@@ -19,17 +19,17 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mesh.errors import RemoteProtocolError
-from peers.gateway import responses
-from peers.gateway.access import ClientAccess
 from peers.gateway.api_routes import ApiRoutes
-from peers.gateway.backend import Backend, Busy, Refused
 from peers.gateway.compatible_routes import CompatibleRoutes
+from peers.gateway.handling import responses
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend, Busy, Refused
+from peers.gateway.handling.requests import Refusal, is_ours, reader_of
 from peers.gateway.http.compression import Compression
 from peers.gateway.live_routes import LiveRoutes
 from peers.gateway.log_routes import LogRoutes
 from peers.gateway.page_routes import PageRoutes
 from peers.gateway.reports import Reports
-from peers.gateway.requests import Refusal, is_ours, reader_of
 from peers.gateway.site.command_json import (
     Failure,
 )

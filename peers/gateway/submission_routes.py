@@ -22,9 +22,18 @@ from mesh.keys.signed_token import TokenRight
 from mesh.membership.model.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
 from mesh.urls import URL_CHARS_MAX, canonical
 from peers.crawler.fetching.contact import ADVICE
-from peers.gateway import responses
-from peers.gateway.access import ClientAccess
-from peers.gateway.backend import Backend, Busy, Refused
+from peers.gateway.handling import responses
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend, Busy, Refused
+from peers.gateway.handling.requests import (
+    MEMBER_CHARS_MAX,
+    Refusal,
+    body_of,
+    fields_in,
+    now_s,
+    reader_of,
+    url_parameter,
+)
 from peers.gateway.model.messages import (
     FindSubmission,
     JudgeSite,
@@ -34,15 +43,6 @@ from peers.gateway.model.messages import (
     SitesListed,
     SubmissionFound,
     SubmitUrl,
-)
-from peers.gateway.requests import (
-    MEMBER_CHARS_MAX,
-    Refusal,
-    body_of,
-    fields_in,
-    now_s,
-    reader_of,
-    url_parameter,
 )
 from peers.gateway.site.pages import Reader, message_page
 from peers.gateway.submitting.moderation_page import Queue, moderation_page

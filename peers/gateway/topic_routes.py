@@ -8,10 +8,10 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from peers.gateway import responses
-from peers.gateway.backend import Backend, Busy
+from peers.gateway.handling import responses
+from peers.gateway.handling.backend import Backend, Busy
+from peers.gateway.handling.requests import Refusal, reader_of
 from peers.gateway.model.messages import CountsSummed, CountTopic
-from peers.gateway.requests import Refusal, reader_of
 from peers.gateway.site.pages import message_page
 from peers.gateway.topics.topic_json import TopicStrengthJson, strength_csv, strength_json, topics_json
 from peers.gateway.topics.topic_page import topic_page, topics_page

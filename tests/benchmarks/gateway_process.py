@@ -21,7 +21,7 @@ from hypercorn.typing import ASGIFramework
 from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.engine.pages.class_model import ClassModel
-from peers.gateway.backend import Made
+from peers.gateway.handling.backend import Made
 from peers.gateway.http.asgi import respond
 from peers.gateway.http.rights import Rights
 from peers.gateway.http.server import HttpServer

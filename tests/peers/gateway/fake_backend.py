@@ -16,7 +16,7 @@ from peers.crawler.parsing.parser_port import StoredText, stored_text
 from peers.documents.content import Content, ReadMarkup
 from peers.documents.formats import Format
 from peers.engine.pages.class_model import ClassModel
-from peers.gateway.backend import Answer, Made
+from peers.gateway.handling.backend import Answer, Made
 from peers.gateway.http.rights import Rights
 from peers.gateway.http.shown_log import ShownLog
 from peers.gateway.model.settings import GatewaySettings

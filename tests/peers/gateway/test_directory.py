@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from mesh.actors.actor import Message
 from peers.engine.pages.class_model import ClassModel, ClassRow, TermWeights, model_bytes, model_in
-from peers.gateway.backend import Answer, Busy
+from peers.gateway.handling.backend import Answer, Busy
 from peers.gateway.model.class_counts import CountedClass, parents_in, tree_of
 from peers.gateway.model.messages import Coverage, PagesFound, SearchPages
 from peers.gateway.routes import application

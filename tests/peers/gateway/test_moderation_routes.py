@@ -16,7 +16,7 @@ from mesh.keys.signed_token import TokenRight, sign_token
 from mesh.membership.model.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
 from mesh.slots import SlotTable
 from mesh.urls import canonical
-from peers.gateway.backend import Busy
+from peers.gateway.handling.backend import Busy
 from peers.gateway.http.sign_in import cookie_of
 from peers.gateway.model.messages import JudgeSite, ListSites, ReportUrl, SiteAnswered, SitesListed
 from peers.gateway.model.settings import GatewaySettings

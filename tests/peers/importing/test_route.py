@@ -12,7 +12,7 @@ from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.engine.pages.class_model import ClassModel
 from peers.gateway.api_routes import IMPORT_BYTES_MAX
-from peers.gateway.backend import Answer, Made
+from peers.gateway.handling.backend import Answer, Made
 from peers.gateway.http.rights import Rights
 from peers.gateway.http.shown_log import ShownLog
 from peers.gateway.model.settings import GatewaySettings

@@ -17,10 +17,10 @@ from starlette.requests import Request
 
 from mesh.keys.signed_token import Judgement, TokenRight
 from mesh.urls import host_of
-from peers.gateway.backend import Backend
+from peers.gateway.handling.backend import Backend
+from peers.gateway.handling.requests import Refusal, is_foreign, now_s
 from peers.gateway.http.rights import borne_by, client_behind
 from peers.gateway.http.sign_in import has_pass
-from peers.gateway.requests import Refusal, is_foreign, now_s
 
 _ADMIN_HINT: Final = (
     "this is for the administrators of the mesh: commands sign a token by the admin.key of --data FOLDER or "
