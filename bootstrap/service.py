@@ -20,7 +20,7 @@ from typing import Any, Final
 from bootstrap.nodes import kind_of
 from bootstrap.provision import ROOT_KEY
 from mesh.client.admin_token import KEY_FILE, mesh_folder_of
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from peers.rendering.browser import NO_SANDBOX
 
 SYSTEM_UNITS: Final = Path("/etc/systemd/system")
@@ -183,7 +183,7 @@ def _settings_in(config: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(config.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{config} cannot be read: {error}") from error
+        raise unreadable(config, error) from error
 
 
 def _path(path: Path) -> str:

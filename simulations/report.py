@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unwritable
 from simulations.world.results import CrawlResult, FaultsResult, ReplayResult
 
 FAILURES_SHOWN: Final = 3
@@ -161,4 +161,4 @@ def draw_replay(result: ReplayResult, path: Path) -> None:
     try:
         figure.savefig(path)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot write the figure {path}: {error}") from error
+        raise unwritable(f"the figure {path}", error) from error

@@ -12,7 +12,7 @@ from typing import Final
 from bootstrap.fleet.deployment import founder_of
 from bootstrap.fleet.inventory import Inventory
 from bootstrap.fleet.remote import Carried, MachineError, Remote
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from peers.options import near
 
 ORDER_S: Final = 600.0
@@ -66,6 +66,6 @@ def _with_file(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
         try:
             given = Path(words[1]).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"cannot read {words[1]} ({error}): name a policy file") from error
+            raise unreadable(f"the policy {words[1]}", error) from error
         return given, [words[0], "-", *words[2:]]
     return "", words
