@@ -24,8 +24,10 @@ from peers.policy.entity_rules import EntityRules
 
 BODY_BYTES_MAX: Final = 48 << 10
 DAY_S: Final = 86_400
+AGAIN_S: Final = 10
 ATOM: Final = "application/atom+xml"
 _OFF_HINT: Final = "this mesh keeps no entities: its owner can add [entities] to the policy"
+_SILENT_HINT: Final = "not all peers that may have this entity answer: try again in a moment"
 _REFUSALS: Final = {
     OFF: (404, _OFF_HINT),
     UNTRUE: (400, "the row is not signed by the key that it is named by, or its last day is too far or over"),
@@ -90,7 +92,10 @@ class EntityRoutes:
         return responses.json(RowKeptJson(row.number))
 
     async def _find(self, public: bytes) -> SealedRow | None:
+        """Return the row of a name; None where the mesh has none. Refusal: the mesh cannot tell now."""
         found = await self._backend.ask(lambda ticket: FindRow(ticket, public), RowFound)
+        if found.row is None and not found.is_complete:
+            raise Refusal(503, _SILENT_HINT, {"Retry-After": str(AGAIN_S)})
         return found.row
 
     def _rules(self) -> EntityRules:

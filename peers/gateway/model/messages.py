@@ -524,5 +524,5 @@ class RowFound(Message, frozen=True):
     """Searcher to HTTP."""
 
     ticket: int
-    is_on: bool  # entities are kept, as a peer has said that keeps the slot
+    is_complete: bool  # all living peers that keep the slot have told; else a row may be with the others
     row: SealedRow | None = None

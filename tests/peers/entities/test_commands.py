@@ -192,6 +192,16 @@ def test_an_entity_that_the_mesh_has_no_more_is_said_so_and_taken_out(
     assert told(gateway, keys, "list")["entities"] == []
 
 
+def test_a_key_stays_while_peers_that_may_have_its_entity_do_not_answer(
+    gateway: FakeGateway, keys: Path
+) -> None:
+    add(gateway, keys)
+    before, gateway.are_entities_silent = keys.read_text(), True
+    with pytest.raises(GatewayError, match="try again"):
+        run(gateway, "entities", "forget", "李晓明", "--keys", keys)
+    assert keys.read_text() == before
+
+
 def test_without_entities_in_the_policy_no_key_is_made(gateway: FakeGateway, keys: Path) -> None:
     gateway.entity_days = 0
     with pytest.raises(GatewayError, match=r"\[entities\]"):

@@ -153,6 +153,14 @@ async def test_an_address_whose_feed_has_ended_leads_nowhere(found: SealedRow | 
     assert (await ask(application(backend), "/feed/x")).status == 404
 
 
+async def test_nobody_is_told_that_an_entity_is_nowhere_while_a_peer_that_may_have_it_is_silent() -> None:
+    backend = FakeBackend(lambda order: RowFound(7, False))
+    backend.policy = Policy(rules=OF_SEEDS.rules, entities=RULES)
+    for path in (PATH, f"/feed/{secret_text(SECRET)}"):
+        reply = await ask(application(backend), path)
+        assert (reply.status, reply.headers["retry-after"]) == (503, "10")
+
+
 # --- The conversation with other peers -----------------------------------------------------------
 
 
@@ -197,3 +205,17 @@ def test_of_the_rows_of_a_team_the_newest_of_its_owner_counts() -> None:
     searcher.receive(Address("bob", "entities"), SealedTold(request, True, row(number=2)), 1.1)
     [found] = searcher.receive(Address("ann", "entities"), SealedTold(request, True, row(number=1)), 1.1)
     assert found.message == RowFound(8, True, row(number=2))
+
+
+def test_that_none_has_a_row_is_known_once_all_of_the_team_have_said_so_by_the_policy() -> None:
+    searcher, _ = searcher_of("ann", "bob")
+    for number, told in enumerate((SealedTold(0, True), SealedTold(0, False), None)):
+        sends = searcher.receive(Address("ann", "http"), FindRow(number, KEY.public), 10.0 * number)
+        request = next(send.message.request for send in sends if isinstance(send.message, ReadSealed))
+        bob = Address("bob", "entities")
+        answers = searcher.receive(Address("ann", "entities"), SealedTold(request, True), 10.0 * number)
+        if told is not None:
+            answers = searcher.receive(bob, SealedTold(request, told.is_on), 10.0 * number)
+        else:
+            answers = searcher.wake(10.0 * number + 5.0)
+        assert [send.message for send in answers] == [RowFound(number, told is not None and told.is_on)]
