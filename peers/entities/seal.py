@@ -19,6 +19,7 @@ from peers.entities.sealed_row import (
     FILL_BYTES,
     KEY_BYTES,
     NONCE_BYTES,
+    NUMBER_MAX,
     SIGNATURE_BYTES,
     SealedRow,
     signed_part,
@@ -56,9 +57,14 @@ class RowKey:
         sealed = nonce + self._cipher.encrypt(nonce, plain, self._beside(number, until_day))
         return self._signed(SealedRow(number, until_day, sealed, _UNSIGNED))
 
-    def forget(self, row: SealedRow) -> SealedRow:
-        """Make the row that follows a row for good: without a content, to its last day."""
-        return self._signed(SealedRow(row.number + 1, row.until_day, b"", _UNSIGNED))
+    def forget(self, row: SealedRow, until_day: int = 0) -> SealedRow:
+        """Make the row that follows a row for good: without a content, to its last day at least.
+
+        Args:
+          until_day: the last day that a change of today has: so it outlives what others have changed meanwhile.
+        """
+        number = min(row.number + 1, NUMBER_MAX)  # a forgotten row counts more whatever its number
+        return self._signed(SealedRow(number, max(row.until_day, until_day), b"", _UNSIGNED))
 
     def open(self, row: SealedRow) -> bytes:
         """Return the content of a row.
