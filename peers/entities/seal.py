@@ -61,7 +61,7 @@ class RowKey:
         """Make the row that follows a row for good: without a content, to its last day at least.
 
         Args:
-          until_day: the last day that a change of today has: so it outlives what others have changed meanwhile.
+          until_day: the last day that a change of today has, so that it outlives every change until now.
         """
         number = min(row.number + 1, NUMBER_MAX)  # a forgotten row counts more whatever its number
         return self._signed(SealedRow(number, max(row.until_day, until_day), b"", _UNSIGNED))

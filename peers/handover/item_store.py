@@ -65,7 +65,7 @@ class ItemStore:
           join: makes one value of two, either of which may come from another peer. Raises ValueError for
             what is no value.
           part_bytes: of items, after which the next part or shipment begins.
-          items_max: in a part or a shipment, of our own and of other peers: for items that take long to check.
+          items_max: in a part or a shipment, ours or another peer's, where items take long to check.
           changed: told of every value that changes, whoever changed it.
           accepts: of values from other peers, those that are taken; None for all that can be joined.
         """
