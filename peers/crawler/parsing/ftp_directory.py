@@ -30,13 +30,13 @@ LINES_MAX: Final = 4 * ENTRIES_MAX  # of which some are no entries
 _UNIX: Final = re.compile(
     r"(?P<kind>[-dlbcpsD])[-rwxsStTlL]{3,9}[.+@]?[ ]++(?:[^ ]++[ ]++){1,6}?(?P<size>\d{1,19})[ ]+"
     r"(?:(?P<month>[A-Za-z]{3})[ ]+(?P<day>\d{1,2})|(?P<day_first>\d{1,2})[ ]+(?P<month_last>[A-Za-z]{3}))"
-    r"[ ]+(?:(?P<year>\d{4})|\d{1,2}:\d\d)[ ](?P<name>[^ ].*)",
+    r"[ ]+(?:(?P<year>\d{4})|\d{1,2}:\d\d)[ ](?P<name>[ ]*[^ ].*)",
     re.ASCII,
 )
 _UNIX_ISO: Final = re.compile(
     r"(?P<kind>[-dlbcpsD])[-rwxsStTlL]{3,9}[.+@]?[ ]++(?:[^ ]++[ ]++){1,6}?(?P<size>\d{1,19})[ ]+"
     r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)[ ]+\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:[ ][+-]\d{4})?"
-    r"[ ](?P<name>[^ ].*)",
+    r"[ ](?P<name>[ ]*[^ ].*)",
     re.ASCII,
 )
 _DOS: Final = re.compile(
@@ -96,12 +96,12 @@ def _is_in_gb(lines: list[str]) -> bool:
 
 
 def _distinct(read: Iterator[Entry | None]) -> Iterator[Entry]:
-    names: set[str] = set()
+    seen: set[tuple[str, str]] = set()  # several names may be shown alike
     for entry in read:
-        if entry is not None and entry.name not in names:
-            names.add(entry.name)
+        if entry is not None and (entry.name, entry.address) not in seen:
+            seen.add((entry.name, entry.address))
             yield entry
-            if len(names) > ENTRIES_MAX:  # one more tells that there are more
+            if len(seen) > ENTRIES_MAX:  # one more tells that there are more
                 return
 
 

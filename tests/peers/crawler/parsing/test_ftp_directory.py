@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -133,6 +135,50 @@ def test_links_lead_to_directories_alone_and_to_nothing_outside() -> None:
         URL + "a%3Fb%23c%252F/",
         URL + "http:/",
     ]
+
+
+ODD_NAMES = (
+    "two  blanks.txt",
+    "年鉴\u30002020.pdf",
+    "no\u00a0break.zip",
+    "软\u200b件.iso",
+    "\ufeffmark.txt",
+    "x\u202egpj.exe",
+    "\ue000.txt",
+    "\U0001fae9.txt",
+    "tab\tname",
+    "nul\0",
+    "del\x7f",
+    "line\u2028end",
+    " before",
+    "behind ",
+)
+
+
+@pytest.mark.parametrize("mode", [FACTS, LINES])
+def test_names_with_what_is_not_seen_are_found_and_lead_to_their_octets(mode: str) -> None:
+    """The ideographic blank, direction marks, characters of a newer Unicode and others are in real names."""
+    before = "type=file;size=5; " if mode == FACTS else "-rw-r--r-- 1 ftp ftp 5 May 31  2024 "
+    entries = _entries("".join(f"{before}{name}\r\n" for name in ODD_NAMES).encode(), mode)
+    assert {unquote(entry.href) for entry in entries} == set(ODD_NAMES)
+    named = {unquote(entry.href): entry.name for entry in entries}
+    assert named["年鉴\u30002020.pdf"] == "年鉴 2020.pdf"
+    assert named["软\u200b件.iso"] == "软件.iso"
+    assert named["x\u202egpj.exe"] == "xgpj.exe"
+
+
+def test_names_that_are_shown_alike_are_all_there() -> None:
+    body = "".join(f"type=file;size={n}; a{' ' * n}b\r\n" for n in range(1, 4)).encode()
+    assert [(entry.name, entry.href) for entry in _entries(body, FACTS)] == [
+        ("a b", "a%20b"),
+        ("a b", "a%20%20b"),
+        ("a b", "a%20%20%20b"),
+    ]
+
+
+def test_a_directory_named_with_a_wide_blank_is_visited() -> None:
+    [link] = _page("type=dir; 年鉴\u30002020\r\n".encode(), FACTS).links
+    assert unquote(link.url) == f"{URL}年鉴\u30002020/"
 
 
 def test_more_entries_than_are_kept_are_told_of() -> None:
