@@ -21,7 +21,7 @@ from peers.entities.feed import (
     Feed,
     FeedEntry,
     feed_bytes,
-    secret_text,
+    secret_of,
 )
 from peers.entities.feed import TEXT_CHARS_MAX as SENTENCE_CHARS_MAX
 from peers.entities.feed import TITLE_CHARS_MAX as FEED_TITLE_CHARS_MAX
@@ -30,6 +30,7 @@ from peers.entities.owner import OPTION, KeptEntity, Owner
 from peers.entities.pages import PAGES_MAX, ScoredPage, completed, page_at, pages_of, queries_of
 from peers.entities.profile import TEXT_CHARS_MAX, TEXTS_MAX, GradedPage, Profile, digest_of, with_grade
 from peers.entities.score import PRIOR, PageScore, score_page
+from peers.entities.seal import RowKey
 from peers.entities.sealed_row import KEY_BYTES
 from peers.entities.tone import ToneModel, own_model, read_lexicon
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, print_told, printable, seconds_in
@@ -298,7 +299,7 @@ def feed(
         found = _found(client, kept.profile, _model(lexicon), read, newest=True)
         secret = _feed_secret(owner, kept)
         owner.publish(secret, feed_bytes(_feed_of(label, found)))
-        address = f"{client.url}/feed/{secret_text(secret)}"
+        address = f"{client.url}/feed/{secret_of(RowKey(secret))}"
     print_told(as_json, {"entity": label, "feed": address, "pages": len(found)}, address)
 
 

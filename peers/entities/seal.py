@@ -29,19 +29,45 @@ _LENGTH_BYTES: Final = 4
 _UNSIGNED: Final = bytes(SIGNATURE_BYTES)
 
 
-class RowKey:
-    """The keys of one row.
+class RowReader:
+    """The name of a row and the key that opens it, with which nobody changes it.
 
     Attributes:
       public: the name of the row, which its signatures are checked by.
+      opening: the key.
     """
+
+    def __init__(self, public: bytes, opening: bytes) -> None:
+        assert len(public) == len(opening) == KEY_BYTES
+        self.public, self.opening = public, opening
+        self._cipher = ChaCha20Poly1305(opening)
+
+    def open(self, row: SealedRow) -> bytes:
+        """Return the content of a row.
+
+        Raises:
+          ValueError: it was sealed by another key, or changed, or has none.
+        """
+        nonce, sealed = row.sealed[:NONCE_BYTES], row.sealed[NONCE_BYTES:]
+        try:
+            plain = self._cipher.decrypt(nonce, sealed, self._beside(row.number, row.until_day))
+        except (InvalidTag, ValueError) as error:
+            raise ValueError("a row that this key does not open") from error
+        length = int.from_bytes(plain[:_LENGTH_BYTES], "big")
+        return plain[_LENGTH_BYTES : _LENGTH_BYTES + length]
+
+    def _beside(self, number: int, until_day: int) -> bytes:
+        return self.public + number.to_bytes(8, "big") + until_day.to_bytes(4, "big")
+
+
+class RowKey(RowReader):
+    """The keys of one row, which its owner has."""
 
     def __init__(self, secret: bytes) -> None:
         """Args: secret: 32 bytes that only the owner has; with them, anybody reads and changes the row."""
         assert len(secret) == KEY_BYTES, len(secret)
         self._signing = SigningKey.of_secret(_derived(secret, b"entity signs"))
-        self._cipher = ChaCha20Poly1305(_derived(secret, b"entity seals"))
-        self.public = self._signing.public
+        super().__init__(self._signing.public, _derived(secret, b"entity seals"))
 
     def seal(self, number: int, until_day: int, content: bytes, nonce: bytes) -> SealedRow:
         """Make a row with a content.
@@ -66,25 +92,8 @@ class RowKey:
         number = min(row.number + 1, NUMBER_MAX)  # a forgotten row counts more whatever its number
         return self._signed(SealedRow(number, max(row.until_day, until_day), b"", _UNSIGNED))
 
-    def open(self, row: SealedRow) -> bytes:
-        """Return the content of a row.
-
-        Raises:
-          ValueError: it was sealed by another key, or changed, or has none.
-        """
-        nonce, sealed = row.sealed[:NONCE_BYTES], row.sealed[NONCE_BYTES:]
-        try:
-            plain = self._cipher.decrypt(nonce, sealed, self._beside(row.number, row.until_day))
-        except (InvalidTag, ValueError) as error:
-            raise ValueError("a row that this key does not open") from error
-        length = int.from_bytes(plain[:_LENGTH_BYTES], "big")
-        return plain[_LENGTH_BYTES : _LENGTH_BYTES + length]
-
     def _signed(self, row: SealedRow) -> SealedRow:
         return replace(row, signature=self._signing.sign(signed_part(self.public, row)))
-
-    def _beside(self, number: int, until_day: int) -> bytes:
-        return self.public + number.to_bytes(8, "big") + until_day.to_bytes(4, "big")
 
 
 def _derived(secret: bytes, purpose: bytes) -> bytes:

@@ -9,8 +9,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from peers.entities.feed import feed_in, secret_in
-from peers.entities.seal import RowKey
+from peers.entities.feed import feed_in
+from peers.entities.feed import reader_of as feed_reader_of
 from peers.entities.sealed_row import KEY_BYTES, SealedRow, is_row
 from peers.entities.wire_messages import FULL, OFF, OUTDATED, UNTRUE
 from peers.gateway import responses
@@ -60,10 +60,9 @@ class EntityRoutes:
 
     async def feed(self, request: Request) -> Response:
         """Give the feed whose secret is in the address."""
-        secret = secret_in(request.path_params["secret"])
-        if secret is None or self._backend.policy.entities is None:
+        key = feed_reader_of(request.path_params["secret"])
+        if key is None or self._backend.policy.entities is None:
             raise Refusal(404, "no feed has this address, or its owner has ended it")
-        key = RowKey(secret)
         row = await self._find(key.public)
         try:
             feed = None if row is None or row.is_forgotten else feed_in(key.open(row))

@@ -12,7 +12,7 @@ import pytest
 
 from mesh.client.gateway_client import GatewayError
 from mesh.errors import ConfigError
-from peers.entities.feed import feed_in, secret_in, secret_text
+from peers.entities.feed import feed_in, reader_of, secret_of
 from peers.entities.pages import query_of
 from peers.entities.seal import RowKey
 from peers.entities.sealed_row import KEY_BYTES, SealedRow, is_row
@@ -156,9 +156,9 @@ def test_feedback_is_kept_with_the_entity_and_changes_its_scores(gateway: FakeGa
 def test_a_feed_has_a_secret_address_and_ends(gateway: FakeGateway, keys: Path) -> None:
     add(gateway, keys)
     address = told(gateway, keys, "feed", "李晓明")["feed"]
-    secret = secret_in(address.rpartition("/")[2])
-    assert secret is not None
-    key = RowKey(secret)
+    key = reader_of(address.rpartition("/")[2])
+    assert key is not None
+    assert not hasattr(key, "seal"), "its readers do not change it"
     feed = feed_in(key.open(row_of(gateway, key.public.hex())))
     assert [entry.url[-1] for entry in feed.entries] == ["3", "2", "1"], "the newest first"
     assert told(gateway, keys, "feed", "李晓明")["feed"] == address
@@ -267,10 +267,14 @@ def test_too_many_or_too_long_words_are_refused_before_anything_is_sent(
 
 
 def test_secrets_in_addresses_are_read_back_and_others_are_none() -> None:
-    secret = bytes(range(KEY_BYTES))
-    assert secret_in(secret_text(secret)) == secret
-    for text in ("", "x" * 52, "1" * 52, secret_text(secret)[:-1], secret_text(secret) + "a", "ä" * 52):
-        assert secret_in(text) != secret
+    key = RowKey(bytes(range(KEY_BYTES)))
+    text = secret_of(key)
+    found = reader_of(text)
+    assert found is not None
+    assert (found.public, found.opening) == (key.public, key.opening)
+    for wrong in ("", "x" * 103, "1" * 103, text[:-1], text + "a", "ä" * 103):
+        other = reader_of(wrong)
+        assert other is None or other.public != key.public
 
 
 def test_new_pages_are_posted_with_score_and_tone_and_a_namesake_s_is_not(

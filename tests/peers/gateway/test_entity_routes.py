@@ -11,7 +11,7 @@ import pytest
 from mesh.actors.actor import Address, Message
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
-from peers.entities.feed import Feed, FeedEntry, feed_bytes, secret_text
+from peers.entities.feed import Feed, FeedEntry, feed_bytes, secret_of
 from peers.entities.seal import RowKey
 from peers.entities.sealed_row import KEY_BYTES, SealedRow, slot_of_key
 from peers.entities.wire_messages import (
@@ -72,7 +72,7 @@ async def test_it_is_off_unless_the_policy_has_it() -> None:
         reply = await ask(gateway, path, method, {}, posted)
         assert reply.status == 404
         assert "[entities]" in reply.json["error"]
-    assert (await ask(gateway, f"/feed/{secret_text(SECRET)}")).status == 404
+    assert (await ask(gateway, f"/feed/{secret_of(KEY)}")).status == 404
     assert backend.orders == []
 
 
@@ -128,11 +128,11 @@ async def test_a_client_changes_so_many_a_day_and_pages_of_other_sites_none() ->
 async def test_a_feed_is_read_by_its_address_and_says_nothing_of_the_secret() -> None:
     entry = FeedEntry("http://a.test/?a=1&b=2", "<b>title\x00", "北京大学教授李晓明", 1_234, 1, 1_000.0)
     sealed = row(feed_bytes(Feed("李晓明", (entry,))))
-    reply = await ask(application(backend_of(sealed)), f"/feed/{secret_text(SECRET)}?lang=en")
+    reply = await ask(application(backend_of(sealed)), f"/feed/{secret_of(KEY)}?lang=en")
     assert reply.status == 200
     assert reply.headers["content-type"].startswith("application/atom+xml")
     assert reply.headers["cache-control"] == "no-store"
-    assert secret_text(SECRET) not in reply.text
+    assert secret_of(KEY) not in reply.text
     root = ElementTree.fromstring(reply.text)
     atom = "{http://www.w3.org/2005/Atom}"
     [shown] = root.iter(f"{atom}entry")
@@ -147,7 +147,7 @@ async def test_a_feed_is_read_by_its_address_and_says_nothing_of_the_secret() ->
 )
 async def test_an_address_whose_feed_has_ended_leads_nowhere(found: SealedRow | None) -> None:
     backend = backend_of(found)
-    reply = await ask(application(backend), f"/feed/{secret_text(SECRET)}")
+    reply = await ask(application(backend), f"/feed/{secret_of(KEY)}")
     assert reply.status == 404
     assert backend.orders == [FindRow(7, KEY.public)]
     assert (await ask(application(backend), "/feed/x")).status == 404
@@ -156,7 +156,7 @@ async def test_an_address_whose_feed_has_ended_leads_nowhere(found: SealedRow | 
 async def test_nobody_is_told_that_an_entity_is_nowhere_while_a_peer_that_may_have_it_is_silent() -> None:
     backend = FakeBackend(lambda order: RowFound(7, False))
     backend.policy = Policy(rules=OF_SEEDS.rules, entities=RULES)
-    for path in (PATH, f"/feed/{secret_text(SECRET)}"):
+    for path in (PATH, f"/feed/{secret_of(KEY)}"):
         reply = await ask(application(backend), path)
         assert (reply.status, reply.headers["retry-after"]) == (503, "10")
 
