@@ -74,6 +74,7 @@ class EntityRoutes:
         response = responses.xml(text, ATOM)
         response.headers["Cache-Control"] = "no-store"  # its address is a secret
         response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["X-Robots-Tag"] = "noindex"  # should somebody have put it into a page
         return response
 
     async def _keep(self, request: Request, public: bytes) -> Response:

@@ -132,6 +132,7 @@ async def test_a_feed_is_read_by_its_address_and_says_nothing_of_the_secret() ->
     assert reply.status == 200
     assert reply.headers["content-type"].startswith("application/atom+xml")
     assert reply.headers["cache-control"] == "no-store"
+    assert reply.headers["x-robots-tag"] == "noindex"
     assert secret_of(KEY) not in reply.text
     root = ElementTree.fromstring(reply.text)
     atom = "{http://www.w3.org/2005/Atom}"
