@@ -28,7 +28,15 @@ from peers.entities.feed import TITLE_CHARS_MAX as FEED_TITLE_CHARS_MAX
 from peers.entities.feedback import fitted, pair_order
 from peers.entities.owner import OPTION, KeptEntity, Owner
 from peers.entities.pages import PAGES_MAX, ScoredPage, completed, page_at, pages_of, queries_of
-from peers.entities.profile import TEXT_CHARS_MAX, TEXTS_MAX, GradedPage, Profile, digest_of, with_grade
+from peers.entities.profile import (
+    TEXT_CHARS_MAX,
+    TEXTS_MAX,
+    GradedPage,
+    Profile,
+    digest_of,
+    profile_bytes,
+    with_grade,
+)
 from peers.entities.score import PRIOR, PageScore, score_page
 from peers.entities.seal import RowKey
 from peers.entities.sealed_row import KEY_BYTES
@@ -371,7 +379,13 @@ def _texts(texts: list[str] | tuple[str, ...]) -> tuple[str, ...]:
 
 def _checked(fields: dict[str, Any]) -> Profile:
     try:
-        return msgspec.convert(fields, Profile)
+        profile = msgspec.convert(fields, Profile)
+        profile_bytes(profile)
+        return profile
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"{error.object!r} is no text: type it in a terminal that is set to UTF-8 (LANG)"
+        ) from error
     except msgspec.ValidationError as error:
         raise ConfigError(
             f"{error}: a field has {TEXTS_MAX} texts at most, of {TEXT_CHARS_MAX} characters each"

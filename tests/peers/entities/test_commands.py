@@ -266,6 +266,35 @@ def test_too_many_or_too_long_words_are_refused_before_anything_is_sent(
     assert gateway.entities == {}
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["a\udcff"], "UTF-8"),
+        (["a", "--work", "\udcff"], "UTF-8"),
+        (
+            [
+                "a",
+                *(
+                    f
+                    for field in ("work", "image")
+                    for n in range(32)
+                    for f in (f"--{field}", f"{n:02}" + "词" * 62)
+                ),
+            ]
+            + [f for n in range(32) for f in ("--domain", f"{n:02}" + "\U0001f600" * 62)]
+            + [f for n in range(32) for f in ("--feature", f"{n:02}" + "\U0001f600" * 62)],
+            "bytes at most",
+        ),
+    ],
+)
+def test_what_cannot_be_kept_leaves_no_key(
+    gateway: FakeGateway, keys: Path, words: list[str], told: str
+) -> None:
+    with pytest.raises(ConfigError, match=told):
+        run(gateway, "entities", "add", *words, "--keys", keys)
+    assert not keys.exists()
+
+
 def test_secrets_in_addresses_are_read_back_and_others_are_none() -> None:
     key = RowKey(bytes(range(KEY_BYTES)))
     text = secret_of(key)
