@@ -42,7 +42,7 @@ from bootstrap.screen import Screen
 from bootstrap.standstill import LEFT_FOR_LATER, WAIT_S, LeftForLater
 from mesh.client.gateway_client import GatewayClient
 from mesh.config import DoorConfig, load_config
-from mesh.errors import ConfigError, TianmeshError
+from mesh.errors import ConfigError, TianmeshError, unreadable
 from mesh.port_leases import RELAYED_MAX
 from mesh.process.places import check_place
 from mesh.process.process import first_error, run_node
@@ -504,7 +504,10 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
                 if is_shown:
                     _show_answers(answers)
                 if not once:
-                    screen.say(f"\nopen {escape(lab.gateways[0])} in your browser; Ctrl-C ends the demo")
+                    screen.say(
+                        f"\nopen {escape(lab.gateways[0])} in your browser, or give other commands "
+                        f"--data {escape(str(data))}; Ctrl-C ends the demo and deletes that folder"
+                    )
                     report = (await _watch(lab, None, screen))[0] or report
                 return {"report": report, "answers": answers}
 
@@ -581,7 +584,7 @@ def _read_seeds(path: Path | None) -> list[str]:
     try:
         lines = sys.stdin.readlines() if str(path) == "-" else path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the seeds in {path}: {error}") from error
+        raise unreadable(f"the seeds in {path}", error) from error
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
@@ -645,5 +648,5 @@ def _private_names(
         try:
             names += json.loads(resolver.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot read the resolver table {resolver}: {error}") from error
+            raise unreadable(f"the resolver table {resolver}", error) from error
     return tuple(sorted({name for name in names if name}))

@@ -46,3 +46,34 @@ class RemoteProtocolError(TianmeshError):
 
 class LocalProtocolError(TianmeshError):
     """An actor of ours received a message it does not understand."""
+
+
+def unreadable(file: object, error: Exception) -> ConfigError:
+    """Return the error of a file that a person has named and that cannot be read: why, and the remedy.
+
+    Args:
+      file: its path, or a name for it with its path.
+      error: that came of reading it as text.
+    """
+    return ConfigError(f"cannot read {file}: {_reason(error, 'there is no such file: give another one')}")
+
+
+def unwritable(file: object, error: Exception) -> ConfigError:
+    """Return the error of a file that a person has named and that cannot be written."""
+    return ConfigError(f"cannot write {file}: {_reason(error, 'its folder is not there: make that first')}")
+
+
+def _reason(error: Exception, not_there: str) -> str:
+    match error:
+        case FileNotFoundError():
+            return not_there
+        case PermissionError():
+            return "this user may not: give another file, or change its rights"
+        case IsADirectoryError():
+            return "it is a folder: give a file"
+        case UnicodeDecodeError(start=start):
+            return f"it is not UTF-8 from byte {start:,} on: give a text file"
+        case OSError(strerror=str(reason)):
+            return f"{reason}: give another file"
+        case _:
+            return str(error)

@@ -11,6 +11,6 @@
 - `config` is the configuration, `vitals` and `meter` the state, `program_version` that of it all
 - `cli` begins the command line, `application` and `commands/` are it, with `options`, `mesh_readiness`,
   `user_state`, `workers`; `webhooks/` is a command that watches searches
-- `watch/` tells administrators of words in new pages (`watch`)
+- `watch/` tells administrators of words in new pages, `topics/` counts pages with strings (`topic`)
 - `memory_keeper` [io] gives memory back that was freed, `damaged_data` [io] begins anew
 """

@@ -28,6 +28,9 @@ that ask
 The way of a link to the page that it leads to: controller -PagesLinked-> link_graph -GraphTold-> link_graph
 of the target's owner
 
+The way of a visit that counts for a topic: controller -PagesVisited-> topics -VisitsTold-> topics of who
+answers for the slot of its content -CountsTold-> the gateways that ask
+
 The way of an entity: http -KeepRow-> searcher -KeepSealed-> entities of who owns the slot of its name
 
 The way of a slot to a new owner:
@@ -44,9 +47,9 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from mesh.actors.actor import Actor
-from mesh.keys.decree import CLASSES, POLICY, REVOCATION, WATCH, Authority
+from mesh.keys.decree import CLASSES, POLICY, REVOCATION, TOPICS, WATCH, Authority
 from mesh.tables.table import Table, TableSection
-from peers.copies.copies import Copies
+from peers.copies.copies import Copies, contents_in
 from peers.crawler.addresses.lessor import Lessor
 from peers.crawler.aliases.aliases import Aliases
 from peers.crawler.auditing.auditor import Auditor
@@ -70,6 +73,7 @@ from peers.storage.cell import Cell
 from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.settings import CellSettings
 from peers.submissions.submissions import Submissions
+from peers.topics.topics import Topics
 from peers.watch.watcher import Watcher
 
 CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
@@ -82,6 +86,7 @@ SUBMISSIONS_SECTION: Final = b"N"
 WATCH_SECTION: Final = b"W"
 LINK_GRAPH_SECTION: Final = b"L"
 ENTITIES_SECTION: Final = b"E"
+TOPICS_SECTION: Final = b"T"
 
 # By kind of decree, which of the actors are told what is in force.
 FOLLOWERS: Final = {
@@ -92,6 +97,7 @@ FOLLOWERS: Final = {
     REVOCATION: ("http", "submissions"),
     CLASSES: ("questions", "searcher", "http"),
     WATCH: ("parser", "watch", "http"),
+    TOPICS: ("parser", "controller", "topics", "http"),
 }
 
 # Makes actors that hold further stores, for the peer of this id, over this whole table, in this life.
@@ -129,15 +135,16 @@ def make_actors(
     """
     crawl = TableSection(table, CONTROLLER_SECTION)
     section = TableSection(table, CELL_SECTION)
-    frontier = TableSection(crawl, FRONTIER_SECTION)
+    frontier, copies = TableSection(crawl, FRONTIER_SECTION), TableSection(table, COPIES_SECTION)
     holders: list[StoreActor] = [
         Controller(me, crawl, settings, StoredVersions(section), life, tuning),
         Cell(me, section, KeptTexts(frontier), cell, life, Sampling(settings.audit_rate, secret)),
-        Copies(me, TableSection(table, COPIES_SECTION), StoredVersions(section).url_of, life),
+        Copies(me, copies, StoredVersions(section).url_of, life),
         OwnQueryLog(me, TableSection(table, QUERY_LOG_SECTION), life),
         Submissions(me, TableSection(table, SUBMISSIONS_SECTION), life, authority=authority),
         MeshGraph(me, TableSection(table, LINK_GRAPH_SECTION), life),
         Entities(me, TableSection(table, ENTITIES_SECTION), life),
+        Topics(me, TableSection(table, TOPICS_SECTION), contents_in(copies), life),
         *further(me, table, life),
     ]
     handover = handover or HandoverSettings()

@@ -84,6 +84,10 @@ BUILT_IN: Final = {
         "peers.watch.commands:watch_app",
         "Tell administrators when a page that is new to the mesh has a word of a list.",
     ),
+    "topic": LateCommand(
+        "peers.commands.topic:topic_app",
+        "Count how strongly topics are written about, day by day.",
+    ),
     "entities": LateCommand(
         "peers.entities.commands:entities_app",
         "People and organisations that you follow: pages of the mesh about them, scored, with their tone.",

@@ -38,7 +38,14 @@ from peers.link_graph.wire_messages import (
 )
 from peers.query_log.wire_messages import LogWanted, SearchesTold
 from peers.storage.wire_messages import ReplicatePage
-from peers.submissions.wire_messages import ClaimDomain, JudgeSubmission, ReadSubmissions, SubmitSite
+from peers.submissions.wire_messages import (
+    ClaimDomain,
+    JudgeSubmission,
+    ReadSubmissions,
+    ReportPage,
+    SubmitSite,
+)
+from peers.topics.wire_messages import CountsWanted, VisitsTold
 from peers.watch.wire_messages import NoticesWanted
 
 
@@ -60,6 +67,15 @@ def _marks(message: MarksWanted) -> tuple[Quota, float]:
 
 def _searches(message: SearchesTold) -> tuple[Quota, float]:
     return Quota.LINKS, 1.0 + len(message.rows)
+
+
+def _visits(message: VisitsTold) -> tuple[Quota, float]:
+    return Quota.LINKS, 1.0 + len(message.visits)
+
+
+def _counts(message: CountsWanted) -> tuple[Quota, float]:
+    """Anybody can ask a gateway for them, and each takes many: that must not use up its questions."""
+    return Quota.LINKS, 10.0
 
 
 def _graph(message: GraphTold) -> tuple[Quota, float]:
@@ -100,6 +116,8 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     RolesTold: _pages,
     MarksWanted: _marks,
     SearchesTold: _searches,
+    VisitsTold: _visits,
+    CountsWanted: _counts,
     GraphTold: _graph,
     ListBacklinks: _backlinks,
     RanksTold: _statements,
@@ -119,6 +137,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     ClaimDomain: _each(Quota.QUESTIONS),
     SubmitSite: _each(Quota.QUESTIONS),
     JudgeSubmission: _each(Quota.QUESTIONS),
+    ReportPage: _each(Quota.QUESTIONS),
     ReadSubmissions: _submissions,
     NoticesWanted: _each(Quota.QUESTIONS),
     Ping: _gossip,
@@ -133,7 +152,17 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
 # would ask for the same pages again. Nor answers to searches: each hit is judged by its slot, and while
 # copies lag, as its pages are not taken, nobody else could answer for its slots.
 CONTENT: Final[frozenset[type[Message]]] = frozenset(
-    {LinksFound, ReplicatePage, ImportPage, ContentsTold, RolesTold, DemandTold, SearchesTold, GraphTold}
+    {
+        LinksFound,
+        ReplicatePage,
+        ImportPage,
+        ContentsTold,
+        RolesTold,
+        DemandTold,
+        SearchesTold,
+        VisitsTold,
+        GraphTold,
+    }
 )
 
 

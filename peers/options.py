@@ -17,7 +17,7 @@ import typer
 
 from mesh.client.admin_token import tokens_by, tokens_for
 from mesh.client.gateway_client import GatewayClient, GatewayError
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from mesh.keys.decree import Signer
 from mesh.keys.signed_token import TokenRight
 
@@ -89,7 +89,7 @@ def token_given(context: typer.Context, parameter: typer.CallbackParam, value: s
             with open(value[1:], encoding="ascii") as file:
                 return file.readline(TOKEN_CHARS_MAX).strip()
         except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot read the {parameter.name} in {value[1:]}: {error}") from error
+            raise unreadable(f"the {parameter.name} in {value[1:]}", error) from error
     source = context.get_parameter_source(str(parameter.name))
     if value and source is not None and source.name == "COMMANDLINE":
         option = f"{parameter.opts[0]} " if parameter.param_type_name == "option" else ""

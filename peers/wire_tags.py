@@ -121,10 +121,12 @@ from peers.submissions.wire_messages import (
     ClaimDomain,
     JudgeSubmission,
     ReadSubmissions,
+    ReportPage,
     SubmissionAnswered,
     SubmissionsTold,
     SubmitSite,
 )
+from peers.topics.wire_messages import CountsTold, CountsWanted, VisitsNoted, VisitsTold
 from peers.watch.wire_messages import NoticesTold, NoticesWanted
 
 WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
@@ -248,6 +250,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Which pages readers open
         144: ClicksWanted,
         145: ClicksTold,
+        # Pages that readers report
+        146: ReportPage,
         # Ranks of pages
         150: RanksTold,
         151: RanksHeld,
@@ -260,5 +264,10 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         157: SealedKept,
         158: ReadSealed,
         159: SealedTold,
+        # How strongly topics are written about
+        160: VisitsTold,
+        161: VisitsNoted,
+        162: CountsWanted,
+        163: CountsTold,
     }
 )

@@ -105,6 +105,7 @@ WIDE_CLASSES: Mapping[str, Set[str]] = {
         "Compaction",
         "Connection",
         "FitSample",
+        "HitList",
         "HttpConnection",
         "IncomingTransfers",
         "Intake",

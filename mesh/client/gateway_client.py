@@ -230,6 +230,22 @@ class GatewayClient:
         """Return a part of the pages that link to one. Args: start: so many are left out at the beginning."""
         return self._ask("GET", f"/api/backlinks?{urlencode({'url': url, 'start': start})}")
 
+    def topics(self) -> dict[str, Any]:
+        """Return the topics that the mesh counts: the answer of /api/topics."""
+        return self._ask("GET", "/api/topics")
+
+    def topic(self, name: str) -> dict[str, Any]:
+        """Return how strongly a topic is written about: the answer of /api/topic/NAME."""
+        return self._ask("GET", f"/api/topic/{quote(name, safe='')}")
+
+    def topic_csv(self, name: str) -> str:
+        """Return the same as CSV."""
+        path = f"/api/topic/{quote(name, safe='')}"
+        status, answer = self._raw_answer("GET", f"{path}?format=csv", None)
+        if status >= 400:
+            self._ask("GET", path)  # refused as well, with the reason
+        return answer.decode("utf-8", "replace")
+
     def ranks(self, most: int) -> dict[str, Any]:
         """Return the pages and hosts with the highest ranks, so many of each at most."""
         return self._ask("GET", f"/api/graph/ranks?{urlencode({'limit': most})}")
@@ -371,6 +387,15 @@ class GatewayClient:
 
     def _answer(self, method: str, path: str, body: bytes | None) -> tuple[int, dict[str, Any]]:
         """Return the status and the JSON of an answer, also of a refusal."""
+        status, answer = self._raw_answer(method, path, body)
+        try:
+            decoded: dict[str, Any] = _decoder.decode(answer)
+        except msgspec.MsgspecError as error:
+            raise GatewayError(f"{self.url} is no gateway of ours: its answer is no JSON object") from error
+        return status, decoded
+
+    def _raw_answer(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+        """Return the status and the bytes of an answer."""
         headers = self._headers()
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -386,11 +411,7 @@ class GatewayClient:
                 f"no answer from {self.url} ({error}); is a peer running there? "
                 "`tianmesh start` or `tianmesh up` starts some, --gateway names another"
             ) from error
-        try:
-            decoded: dict[str, Any] = _decoder.decode(answer)
-        except msgspec.MsgspecError as error:
-            raise GatewayError(f"{self.url} is no gateway of ours: its answer is no JSON object") from error
-        return status, decoded
+        return status, answer
 
     def _headers(self) -> dict[str, str]:
         headers = {"Accept": "application/json"}

@@ -43,8 +43,9 @@ WRITE_OFF: Final = "write-off"  # of the dead peer of this id: whatever it said 
 POLICY: Final = "policy"  # of the whole mesh; the subject is ""
 CLASSES: Final = "classes"  # that pages of the mesh are in, and how that is told; the subject is ""
 WATCH: Final = "watch"  # words that administrators are told of when a page has them; the subject is ""
+TOPICS: Final = "topics"  # of which it is counted how much is written; the subject is ""
 
-KINDS: Final = frozenset({REVOCATION, RENEWAL, DRAIN, WRITE_OFF, POLICY, CLASSES, WATCH})
+KINDS: Final = frozenset({REVOCATION, RENEWAL, DRAIN, WRITE_OFF, POLICY, CLASSES, WATCH, TOPICS})
 ROOT_KINDS: Final = frozenset({REVOCATION, RENEWAL})  # what no administrator may sign
 
 DECREE_BYTES_MAX: Final = 256 << 10  # of the body; a policy of 2,000 rules

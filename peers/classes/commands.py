@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from mesh.client.admin_token import key_in
-from mesh.errors import ConfigError
+from mesh.errors import unwritable
 from mesh.keys.decree import DECREE_BYTES_MAX
 from peers.classes.collection import collected
 from peers.classes.issuer import classes_in_force, end_classes, issue_classes, read_model
@@ -76,7 +76,7 @@ def fit(
     try:
         into.write_bytes(model.body)
     except OSError as error:
-        raise ConfigError(f"cannot write {into}: {error}") from error
+        raise unwritable(into, error) from error
     told = {
         "classes": len(model.rows),
         "samples": len(found),

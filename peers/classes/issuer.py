@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mesh.client.gateway_client import GatewayClient, GatewayError
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from mesh.keys.decree import CLASSES, DECREE_BYTES_MAX
 from peers.engine.pages.class_model import ClassModel, model_in
 from peers.policy.decree_issuer import DecreeIssuer, ruling_of
@@ -26,7 +26,7 @@ def read_model(file: Path) -> bytes:
         body = file.read_bytes()
         model_in(body)
     except OSError as error:
-        raise ConfigError(f"cannot read {file}: {error}") from error
+        raise unreadable(file, error) from error
     except ValueError as error:
         raise ConfigError(f"{file} is no model that `tianmesh classes fit` wrote: {error}") from error
     if len(body) > DECREE_BYTES_MAX:

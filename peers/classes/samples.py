@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable, unwritable
 from peers.engine.pages.class_model import LEVELS_MAX, is_class_name
 
 SAMPLES_MAX: Final = 1_000_000
@@ -36,7 +36,7 @@ def read_samples(place: Path) -> list[LabelledText]:
     try:
         found = list(_in_folder(place) if place.is_dir() else _in_file(place))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {place}: {error}") from error
+        raise unreadable(place, error) from error
     if not found:
         raise ConfigError(f"{place} has no samples: write lines of a class, a tab and a text")
     if len(found) > SAMPLES_MAX:
@@ -74,7 +74,7 @@ def append_samples(file: Path, samples: Iterable[LabelledText]) -> None:
         with open(file, "a", encoding="utf-8") as lines:
             lines.writelines(map(sample_line, samples))
     except OSError as error:
-        raise ConfigError(f"cannot write {file}: {error}") from error
+        raise unwritable(file, error) from error
 
 
 def divided(samples: Sequence[LabelledText], parts: int) -> tuple[list[LabelledText], list[LabelledText]]:

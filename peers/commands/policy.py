@@ -19,7 +19,7 @@ from rich.markup import escape
 
 from mesh.client.admin_token import key_in
 from mesh.client.gateway_client import GatewayClient, GatewayError
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from mesh.urls import host_of
 from peers.commands.members import named
 from peers.commands.undone_visits import undone_lines, undone_visits
@@ -162,6 +162,7 @@ def set_policy(
         old = issuer.in_force()
         if not undo_takedowns:
             _check_takedowns(old, policy)
+        policy = edits.with_links_told_anew(old, policy, _now())
         number = issuer.issue(policy, effective_from=_seconds(begin, 0.0), valid_until=_seconds(until, inf))
         strangers = _strangers(client, policy)
     for peer in strangers:
@@ -186,7 +187,7 @@ def takedown(
     with _issuer(gateway, key, token, data) as issuer:
         policy = issuer.to_change()
         new = edits.restored(policy, what) if undo else edits.taken_down(policy, what, reason)
-        number = issuer.issue(new)
+        number = issuer.issue(edits.with_links_told_anew(policy, new, _now()))
         remark = "" if undo else remark_on(issuer.client, what, policy)
     done = "is shown again" if undo else "is taken down: every peer obeys as soon as it hears of it"
     _tell(as_json, number, f"{target} {done} (policy {number})", remark)
@@ -316,12 +317,16 @@ def _read(file: Path) -> Policy:
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {file}: {error}") from error
+        raise unreadable(file, error) from error
     return read_policy(text, str(file))
 
 
 def _seconds(day: datetime | None, default: float) -> float:
     return default if day is None else day.replace(tzinfo=UTC).timestamp()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(microsecond=0)
 
 
 def _heading(decree: Mapping[str, Any], *, is_ruling: bool) -> str:

@@ -63,8 +63,25 @@ TURN_PAUSE_S: Final = 0.05
 # Contents that pages have, or have no more, go to the peers that answer for the contents' slots.
 _CONTENTS: Final = ReportKind(ToldContent, attrgetter("content"), ContentsTold, items_max=PAGES_MAX)
 
+_ROWS: Final = b"c"  # the part of the table with the rows of pages
+
 # Returns the URL of a page by slot and fingerprint, None for one of which nothing is stored.
 UrlOf = Callable[[int, bytes], str | None]
+
+
+def contents_in(table: Table) -> Callable[[int, bytes], int]:
+    """Return a reader of the contents of pages by slot and fingerprint, 0 for none and for unknown pages.
+
+    Args:
+      table: the section of a `Copies`.
+    """
+    rows = TableSection(table, _ROWS)
+
+    def content_of(slot: int, page: bytes) -> int:
+        value = rows.get(key_at(slot, page))
+        return 0 if value is None else row_in(value).content
+
+    return content_of
 
 
 class CopiesStatistics(HolderStatistics, frozen=True):
@@ -101,7 +118,7 @@ class Copies(StoreActor):
         """
         self._me = me
         self._url_of = url_of
-        self._store = ItemStore(TableSection(table, b"c"), join, changed=self._note_change)
+        self._store = ItemStore(TableSection(table, _ROWS), join, changed=self._note_change)
         mirror = Mirror(me, self.name, self._store, life)
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=mirror)
         self._reports = SlotReports(me, self.name, TableSection(table, b"t"), life, _CONTENTS)

@@ -25,6 +25,7 @@ import numpy as np
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.actors.port import DiskFilled
+from mesh.keys.decree import TOPICS
 from mesh.membership.model.messages import CrawlLicensed, DecreesInForce, HoldingsRevoked, QueueMeasured
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.tables.table import Table, TableSection
@@ -75,6 +76,7 @@ from peers.handover.wire_messages import ItemsChanged, ItemsKept
 from peers.policy.decreed import number_of, policy_of
 from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored
+from peers.topics.topic_list import topics_of
 
 FRONTIER_SECTION: Final = b"f"  # of the table of a controller
 STOP_CHECK_S: Final = 0.1  # between two looks whether anything of slots that were taken from us is unfinished
@@ -82,7 +84,7 @@ STOP_PATIENCE_S: Final = 10.0  # with pages of them whose links nobody accepts: 
 MEASURE_SHARE: Final = 100  # a change of one part in so many is worth one
 IDLE_HORIZON_S: Final = 10.0  # a crawl that has something to ask within it is not at rest
 ANCHORS_PER_TURN: Final = 200
-_NEIGHBOURS: Final = ("cell", "membership", "handover", "submissions", "link_graph")
+_NEIGHBOURS: Final = ("cell", "membership", "handover", "submissions", "link_graph", "topics")
 HOT_HOSTS: Final = 10  # that statistics show
 DISK_FULL_PAUSE_S: Final = 10.0
 
@@ -353,6 +355,8 @@ class Controller(StoreActor):
         if self._pages.linked:
             sends.append(Send(self._addresses["link_graph"], PagesLinked(tuple(self._pages.linked))))
             self._pages.linked.clear()
+        if self._pages.counted:
+            sends.append(Send(self._addresses["topics"], self._pages.counted.take()))
         return sends
 
     def _watch_sites(self, message: WatchSites, now: float) -> None:
@@ -386,6 +390,11 @@ class Controller(StoreActor):
         return []
 
     def _change_policy(self, message: DecreesInForce, now: float) -> list[Send]:
+        if message.kind == TOPICS:
+            counted = self._pages.counted
+            topics = None if counted is None else counted.topics
+            self._pages.follow_topics(topics_of(message.decrees, topics))
+            return []
         if (policy := policy_of(message)) is not None:
             self._policy = policy
             self._limit.change(policy.pages_max)

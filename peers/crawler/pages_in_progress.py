@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 from math import inf
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -49,7 +49,12 @@ from peers.storage.archive.warc import absence_record
 from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.messages import StorePage
 from peers.storage.wire_messages import StoredPage
+from peers.topics.messages import VisitedPage
 from peers.watch.messages import PageWatched
+
+if TYPE_CHECKING:
+    from peers.crawler.topic_visits import TopicVisits
+    from peers.topics.topic_list import TopicsInForce
 
 FLUSH_S: Final = 0.05  # finished pages wait this long for company
 # Of a page that go on their way at once: some 3 ms. A page can have 6,000, which would hold the event loop.
@@ -85,6 +90,7 @@ class Page(msgspec.Struct):
     is_list: bool = False  # a sitemap or feed: it has links, and is no page
     anchors: tuple[str, ...] = ()  # texts of links to it that were known before it was given to the cell
     title: str | None = None  # None: it is not to be found
+    counted: VisitedPage | None = None  # for topics
 
 
 class PagesInProgress:
@@ -116,6 +122,7 @@ class PagesInProgress:
         self.fetched_count = self.stored_count = 0
         self.links_found = self.list_count = 0
         self.linked: list[PageLinked] | None = None  # for the link graph; None while there is none
+        self.counted: TopicVisits | None = None  # None while no topic is counted
         self._whole_before_s = -inf  # of stored pages from before that the links are wanted
 
     def __len__(self) -> int:
@@ -132,6 +139,18 @@ class PagesInProgress:
         if (rules is None) != (self.linked is None):
             self.linked = None if rules is None else []
         self._whole_before_s = -inf if rules is None else rules.since_s
+
+    def follow_topics(self, topics: TopicsInForce | None) -> None:
+        """Tell topics of pages from now on, or tell nothing where none are counted."""
+        if topics is None:
+            self.counted = None
+        elif self.counted is None:
+            # Loaded where topics are counted.
+            from peers.crawler.topic_visits import TopicVisits
+
+            self.counted = TopicVisits(topics)
+        else:
+            self.counted.topics = topics
 
     def slots(self) -> set[int]:
         """Return the slots of all pages in progress."""
@@ -212,6 +231,8 @@ class PagesInProgress:
         newest = self._versions.newest(state.slot, taken.url)
         if newest is None or not newest.has_content or newest.fetched_at < self._whole_before_s:
             return "", ""
+        if self.counted is not None and newest.fetched_at < self.counted.topics.since_s:
+            return "", ""
         since = before.visit - newest.visit
         is_that = since == 0 if before.outcome == "D200" else before.outcome == "D304" and since > 0
         return (before.etag, before.last_modified) if is_that and since < WHOLE_EVERY else ("", "")
@@ -232,6 +253,8 @@ class PagesInProgress:
         )
         if header_of(fetched, ROBOTS_TAG) is not None:
             conclusion = conclusion._replace(etag="", last_modified="", due_s=due_at(now))
+        if self.counted is not None:
+            self.counted.add_unchanged(taken.url, state.slot, fetched.started_at)
         self._frontier.settle(state, taken, conclusion)
 
     def _visit(self, state: HostState, taken: QueuedUrl) -> int:
@@ -306,6 +329,8 @@ class PagesInProgress:
             page.finding = finding_of(page.taken.before, page.digest, page.text)
             if page.taken.before is None:
                 self._frontier.traps.note(page.state, parsed.url, parsed.text_shape)
+            if self.counted is not None:
+                page.counted = self.counted.visit_of(parsed, page.state.slot, page.stamp.fetched_at)
         sends = [self._have_stored(page, parsed.records, parsed.document)]
         if parsed.watched is not None and page.finding in NEW_TEXT:
             mark = page.text.to_bytes(4, "big") if page.text else page.digest
@@ -420,6 +445,8 @@ class PagesInProgress:
             self.links_found += len(page.links)
         if self.linked is not None:
             self.linked.append(_linked(page))
+        if self.counted is not None and page.counted is not None:
+            self.counted.add(page.counted)
         self._routing.append((page, self._links_of(page)))
         self.route(now)
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from peers.entities.mentions import Mention
 from peers.text.folding import fold
 from peers.text.runs import HAN
@@ -118,7 +118,7 @@ def read_lexicon(path: Path) -> ToneModel:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the lexicon {path}: {error}") from error
+        raise unreadable(f"the lexicon {path}", error) from error
     return ToneModel(lexicon_in(lines, str(path)), is_lexicon=True)
 
 

@@ -27,6 +27,7 @@ from peers.gateway.search.relaxation import steps_of
 from peers.judging.trec import Ranked
 from peers.text.analysis import analyse
 from peers.text.segmentation import NO_USER_WORDS, UserWords
+from peers.text.synonyms import NO_SYNONYMS, Synonyms
 
 RUN_DEPTH: Final = 100  # hits of a query in a run
 
@@ -62,14 +63,16 @@ class ViewRanker:
         weights: RankingWeights | None = None,
         model: ModelWeights | None = None,
         user_words: UserWords = NO_USER_WORDS,
+        synonyms: Synonyms = NO_SYNONYMS,
     ) -> None:
         self._view = view
+        self._synonyms = synonyms
         self._user_words = user_words
         self._weights = weights or RankingWeights()
         self._model = model or ModelWeights()
 
     def rank(self, text: str) -> list[Ranked]:
-        reading = read_query(text, user_words=self._user_words)
+        reading = read_query(text, synonyms=self._synonyms, user_words=self._user_words)
         statistics = self._view.statistics(reading.terms)
         query = reading.with_native_forms(statistics.doc_freqs)
         unquoted = reading.unquoted_with_native_forms(statistics.doc_freqs)

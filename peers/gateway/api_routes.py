@@ -22,10 +22,22 @@ from mesh.membership.model.messages import (
 from mesh.urls import canonical_with_ftp, hostname_of, origin_of
 from peers.crawler.fetching.contact import ADVICE
 from peers.engine.queries.query import Sort
-from peers.gateway import responses
-from peers.gateway.access import ClientAccess
 from peers.gateway.asked_pages import asked_pages
-from peers.gateway.backend import Backend
+from peers.gateway.handling import responses
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend
+from peers.gateway.handling.requests import (
+    Refusal,
+    body_of,
+    is_foreign,
+    is_on,
+    member_parameters,
+    now_s,
+    number_in,
+    query_in,
+    typed_in,
+    url_parameter,
+)
 from peers.gateway.http.metrics import media_type_for
 from peers.gateway.model.messages import (
     AddSeeds,
@@ -45,18 +57,6 @@ from peers.gateway.model.readiness_json import HealthJson
 from peers.gateway.openapi import openapi
 from peers.gateway.related_search import search_and_relate
 from peers.gateway.reports import Reports
-from peers.gateway.requests import (
-    Refusal,
-    body_of,
-    is_foreign,
-    is_on,
-    member_parameters,
-    now_s,
-    number_in,
-    query_in,
-    typed_in,
-    url_parameter,
-)
 from peers.gateway.site.command_json import (
     DecreesJson,
     Drained,
@@ -380,6 +380,7 @@ Disallow: /history
 Disallow: /why
 Disallow: /sign-in
 Disallow: /submit
+Disallow: /topic
 Disallow: /bot?
 Disallow: /timegate/
 Disallow: /timemap/

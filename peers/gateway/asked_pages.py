@@ -20,7 +20,7 @@ from peers.engine.queries.query_language import (
     read,
 )
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
-from peers.gateway.backend import Backend
+from peers.gateway.handling.backend import Backend
 from peers.gateway.model.messages import FindPage, PageFound, PagesFound
 from peers.gateway.search.page_words import with_words
 from peers.gateway.site.cdx import both_schemes

@@ -13,10 +13,10 @@ from starlette.responses import Response
 
 from peers.engine.queries.query import Sort
 from peers.engine.queries.query_language import Oddity
-from peers.gateway import responses
-from peers.gateway.backend import Backend
+from peers.gateway.handling import responses
+from peers.gateway.handling.backend import Backend
+from peers.gateway.handling.requests import Refusal, base_of, body_of, number_in, reader_of
 from peers.gateway.model.messages import FindVersions, PagesFound, SearchPages, VersionsFound
-from peers.gateway.requests import Refusal, base_of, body_of, number_in, reader_of
 from peers.gateway.site.cdx import (
     MEDIA_TYPES,
     PAGES_MAX,

@@ -13,12 +13,12 @@ from peers.entities.feed import feed_in
 from peers.entities.feed import reader_of as feed_reader_of
 from peers.entities.sealed_row import KEY_BYTES, SealedRow, is_row
 from peers.entities.wire_messages import FULL, OFF, OUTDATED, UNTRUE
-from peers.gateway import responses
-from peers.gateway.access import ClientAccess
-from peers.gateway.backend import Backend
 from peers.gateway.entities.entity_feed import entity_feed
+from peers.gateway.handling import responses
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend
+from peers.gateway.handling.requests import Refusal, body_of, reader_of
 from peers.gateway.model.messages import FindRow, KeepRow, RowAnswered, RowFound
-from peers.gateway.requests import Refusal, body_of, reader_of
 from peers.gateway.site.command_json import EntityRulesJson, RowJson, RowKeptJson
 from peers.policy.entity_rules import EntityRules
 

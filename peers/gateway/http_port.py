@@ -20,13 +20,13 @@ import trio
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import Deliver
 from mesh.errors import ConfigError, LocalProtocolError
-from mesh.keys.decree import CLASSES, REVOCATION, WATCH, Authority
+from mesh.keys.decree import CLASSES, REVOCATION, TOPICS, WATCH, Authority
 from mesh.keys.signed_token import TokenJudge
 from mesh.membership.model.messages import DecreePublished, DecreesHeld, DecreesInForce
 from peers.crawler.fetching.contact import Visitor, visitor_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.parsing.parser_port import ReadStored, StoredText
-from peers.gateway.backend import Busy, Refused
+from peers.gateway.handling.backend import Busy, Refused
 from peers.gateway.http.asgi import ReadBody, Request, Response, respond
 from peers.gateway.http.fair_limiter import FairLimiter, LimiterFull
 from peers.gateway.http.metrics import exposition
@@ -41,6 +41,7 @@ from peers.gateway.model.messages import (
     BacklinksFound,
     ChangeGateway,
     CheckLinks,
+    CountsSummed,
     DrainOrdered,
     DrainRefused,
     FindBacklinks,
@@ -82,6 +83,7 @@ from peers.gateway.site.stored_reader import StoredReader
 from peers.importing.messages import ImportDeferred, PagesImported
 from peers.policy.decreed import classes_of, policy_of
 from peers.policy.rules import OF_SEEDS
+from peers.topics.topic_list import TopicsInForce, topics_of
 from peers.watch.watch_list import WatchInForce, watch_of
 
 if TYPE_CHECKING:
@@ -205,6 +207,7 @@ class Http:
         self.policy = OF_SEEDS
         self.classes: ClassModel | None = None
         self.watch_list: WatchInForce | None = None
+        self.topics: TopicsInForce | None = None
         self.shown_log = ShownLog(self._tell_log, self.settings.admin_token)
         self._quotas = Quotas(self.settings)
         self._under_way: Counter[str] = Counter()  # requests by client
@@ -237,7 +240,7 @@ class Http:
                 self._hand_over(message.ticket, message)
             case LogFound() | NoticesGathered() | SiteAnswered() | SubmissionFound() | SitesListed():
                 self._hand_over(message.ticket, message)
-            case BacklinksFound() | RanksGathered() | RowAnswered() | RowFound():
+            case BacklinksFound() | RanksGathered() | RowAnswered() | RowFound() | CountsSummed():
                 self._hand_over(message.ticket, message)
             case DecreesInForce(kind, decrees) if kind == REVOCATION:
                 self.rights.revoke(decree.subject for decree in decrees)
@@ -245,6 +248,8 @@ class Http:
                 self.classes = classes_of(decrees, self.classes)
             case DecreesInForce(kind, decrees) if kind == WATCH:
                 self.watch_list = watch_of(decrees, self.watch_list)
+            case DecreesInForce(kind, decrees) if kind == TOPICS:
+                self.topics = topics_of(decrees, self.topics)
             case DecreesInForce() if (policy := policy_of(message)) is not None:
                 self.policy = policy
                 self.shown_log.rules = policy.query_log

@@ -16,12 +16,12 @@ from starlette.responses import Response
 
 from mesh.errors import ConfigError
 from mesh.keys.signed_token import TokenRight
-from peers.gateway import responses
-from peers.gateway.access import ClientAccess
-from peers.gateway.backend import Backend
+from peers.gateway.handling import responses
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend
+from peers.gateway.handling.requests import Refusal, body_of, fields_in, now_s, reader_of
 from peers.gateway.judging.judgement_page import GRADE_TEXTS, SCRIPT_SOURCE, judgement_page
 from peers.gateway.judging.pools_page import pools_page
-from peers.gateway.requests import Refusal, body_of, fields_in, now_s, reader_of
 from peers.gateway.site.command_json import (
     AssessorJson,
     InvitationJson,

@@ -9,7 +9,7 @@ from functools import partial
 import trio
 
 from mesh.errors import CorruptionError
-from peers.gateway.backend import Backend, Busy
+from peers.gateway.handling.backend import Backend, Busy
 from peers.gateway.live.live_json import LiveJson, live_json
 from peers.gateway.live.live_search import TURNS_S, LiveRequest, LiveSearch
 from peers.gateway.model.messages import (

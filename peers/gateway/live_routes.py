@@ -12,14 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
-from peers.gateway import responses
-from peers.gateway.access import ClientAccess
-from peers.gateway.backend import Backend, Busy
+from peers.gateway.handling import responses
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend, Busy
+from peers.gateway.handling.requests import Refusal, body_of, fields_in, query_in, reader_of
 from peers.gateway.live.live_json import LiveJson
 from peers.gateway.live.live_page import live_form_page, live_page
 from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.live_runs import LiveRuns
-from peers.gateway.requests import Refusal, body_of, fields_in, query_in, reader_of
 from peers.gateway.site.command_json import Failure
 from peers.gateway.site.pages import message_page
 from peers.gateway.why.why_page import sign_in_page

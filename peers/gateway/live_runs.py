@@ -9,7 +9,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Final
 
-from peers.gateway.backend import Backend, Busy
+from peers.gateway.handling.backend import Backend, Busy
 from peers.gateway.live.live_json import LiveJson
 from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.live_rounds import live_rounds

@@ -9,12 +9,10 @@ from starlette.responses import Response
 
 from mesh.keys.signed_token import TokenRight
 from mesh.urls import is_canonical
-from peers.gateway import responses
-from peers.gateway.access import ClientAccess
-from peers.gateway.backend import Backend
-from peers.gateway.model.log_json import log_json
-from peers.gateway.model.messages import LogFound, ReadLog
-from peers.gateway.requests import (
+from peers.gateway.handling import responses
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend
+from peers.gateway.handling.requests import (
     COMPARE_COOKIE,
     MEMBER_CHARS_MAX,
     Refusal,
@@ -24,6 +22,8 @@ from peers.gateway.requests import (
     may_compare,
     reader_of,
 )
+from peers.gateway.model.log_json import log_json
+from peers.gateway.model.messages import LogFound, ReadLog
 from peers.gateway.site.click_links import Click
 from peers.gateway.site.pages import Wish, message_page
 from peers.query_log.wire_messages import PLACE_BYTES_MAX

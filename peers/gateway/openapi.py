@@ -14,12 +14,12 @@ import msgspec
 
 from peers.engine.queries.query import Sort
 from peers.gateway.backlinks.backlinks_json import BacklinksJson, RanksJson
+from peers.gateway.handling.responses import SUGGESTIONS_TYPE
 from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.model.log_json import LogPartJson
 from peers.gateway.model.readiness_json import HealthJson, ReadinessJson
 from peers.gateway.model.status import Report
 from peers.gateway.notices.watch_json import WatchJson
-from peers.gateway.responses import SUGGESTIONS_TYPE
 from peers.gateway.site.cdx import FIELDS, MEDIA_TYPES, PAGES_MAX, CdxForm, MatchType
 from peers.gateway.site.command_json import (
     DecreesJson,
@@ -51,6 +51,7 @@ from peers.gateway.submitting.submission_json import (
     SubmissionsJson,
     SubmitRequest,
 )
+from peers.gateway.topics.topic_json import TopicsJson, TopicStrengthJson
 from peers.gateway.why.why_json import IdleJson, UrlJson
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
 from peers.link_graph.wire_messages import RANKED_MAX, START_MAX
@@ -123,6 +124,7 @@ _INVITED: Final = tuple(
     _Parameter(name, "as the link has it", {"type": "string"}, is_required=True, place="path")
     for name in ("pool", "assessor", "code")
 )
+_TOPIC: Final = _Parameter("name", "of the topic", {"type": "string"}, is_required=True, place="path")
 _AFTER_NOTICE: Final = _Parameter("after", "`id` of an event, or `after` of /api/watch", {"type": "string"})
 _RUN: Final = _Parameter("id", "of a live search that was begun", {"type": "string"})
 _PAGE: Final = _Parameter("page", "of results, from 1", {"type": "integer", "minimum": 1})
@@ -436,6 +438,20 @@ _OPERATIONS: Final = (
     _Operation(
         "/api/keywords", "get", "What a stored page is about", KeywordsJson, (_URL,), failures=(400, 502)
     ),
+    _Operation("/api/topics", "get", "The topics that the mesh counts", TopicsJson),
+    _Operation(
+        "/api/topic/{name}",
+        "get",
+        "How strongly a topic is written about, slice by slice: numbers and shares, of pages and of contents",
+        TopicStrengthJson,
+        (
+            _TOPIC,
+            _Parameter(
+                "format", "of the answer", {"type": "string", "enum": ["json", "csv"], "default": "json"}
+            ),
+        ),
+        failures=(400, 404, 503),
+    ),
     _Operation(
         "/api/backlinks",
         "get",
@@ -552,6 +568,23 @@ _OPERATIONS: Final = (
     ),
     _Operation(
         "/api/submit/{code}", "get", "How a submission stands", SubmissionJson, (_CODE,), failures=(404,)
+    ),
+    _Operation(
+        "/report",
+        "get",
+        "A form to report a result to the administrators, where the policy has it",
+        _HTML,
+        (_Parameter("url", "of the page", {"type": "string"}), _LANGUAGE),
+        failures=(400, 404),
+    ),
+    _Operation(
+        "/report",
+        "post",
+        "Report a page in a form",
+        _HTML,
+        (_LANGUAGE,),
+        takes=(_FORM,),
+        failures=(400, 403, 404, 409, 413),
     ),
     _Operation(
         "/moderation",
@@ -693,6 +726,15 @@ _OPERATIONS: Final = (
         _HTML,
         (_URL, _Parameter("start", "leave out so many", {"type": "integer", "minimum": 0}), _LANGUAGE),
         failures=(400, 404, 503),
+    ),
+    _Operation("/topics", "get", "The topics that the mesh counts, as a page", _HTML, (_LANGUAGE,)),
+    _Operation(
+        "/topic/{name}",
+        "get",
+        "How strongly a topic is written about, as charts",
+        _HTML,
+        (_TOPIC, _LANGUAGE),
+        failures=(404, 503),
     ),
     _Operation("/history", "get", "How the mesh was, as a page", _HTML, (_SPAN, _LANGUAGE)),
     _Operation(

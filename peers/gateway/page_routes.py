@@ -12,23 +12,12 @@ from starlette.responses import Response
 
 from mesh.urls import canonical, host_of, origin_of
 from peers.engine.queries.query import Sort
-from peers.gateway import responses
-from peers.gateway.access import ClientAccess
 from peers.gateway.asked_pages import asked_pages, linked_alone
-from peers.gateway.backend import Backend, Busy
 from peers.gateway.compatible_routes import elastic_info, elastic_version
-from peers.gateway.http.sign_in import FORM_BYTES_MAX, cookie_of, no_cookie
-from peers.gateway.model.messages import (
-    AskWhy,
-    AskWhyIdle,
-    PagesFound,
-    SearchPages,
-    WhyAnswered,
-    WhyIdleAnswered,
-)
-from peers.gateway.related_search import search_and_relate
-from peers.gateway.reports import Reports
-from peers.gateway.requests import (
+from peers.gateway.handling import responses
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend, Busy
+from peers.gateway.handling.requests import (
     URL_PARAMETER_CHARS_MAX,
     base_of,
     body_of,
@@ -41,6 +30,17 @@ from peers.gateway.requests import (
     reader_of,
     url_parameter,
 )
+from peers.gateway.http.sign_in import FORM_BYTES_MAX, cookie_of, no_cookie
+from peers.gateway.model.messages import (
+    AskWhy,
+    AskWhyIdle,
+    PagesFound,
+    SearchPages,
+    WhyAnswered,
+    WhyIdleAnswered,
+)
+from peers.gateway.related_search import search_and_relate
+from peers.gateway.reports import Reports
 from peers.gateway.site import pages
 from peers.gateway.site.bot_page import bot_page, visits_of
 from peers.gateway.site.date_range import dated_query

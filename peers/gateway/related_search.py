@@ -7,7 +7,7 @@ from collections.abc import Callable
 import trio
 
 from mesh.actors.actor import Message
-from peers.gateway.backend import Backend, Busy, Refused
+from peers.gateway.handling.backend import Backend, Busy, Refused
 from peers.gateway.model.messages import PagesFound, SearchPages, SuggestTexts, TextsSuggested
 from peers.index.wire_messages import TYPED_CHARS_MAX
 

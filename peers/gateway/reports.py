@@ -6,8 +6,8 @@ from typing import Final
 
 from starlette.requests import Request
 
-from peers.gateway.access import ClientAccess
-from peers.gateway.backend import Backend, Busy
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend, Busy
 from peers.gateway.model.messages import (
     CheckReadiness,
     GatherHistory,

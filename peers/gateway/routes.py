@@ -19,30 +19,30 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mesh.errors import RemoteProtocolError
-from peers.gateway import responses
-from peers.gateway.access import ClientAccess
 from peers.gateway.api_routes import ApiRoutes
-from peers.gateway.backend import Backend, Busy, Refused
 from peers.gateway.compatible_routes import CompatibleRoutes
+from peers.gateway.handling import responses
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend, Busy, Refused
+from peers.gateway.handling.requests import Refusal, is_ours, reader_of
 from peers.gateway.http.compression import Compression
 from peers.gateway.live_routes import LiveRoutes
 from peers.gateway.log_routes import LogRoutes
 from peers.gateway.page_routes import PageRoutes
 from peers.gateway.reports import Reports
-from peers.gateway.requests import Refusal, is_ours, reader_of
 from peers.gateway.site.command_json import (
     Failure,
 )
 from peers.gateway.site.pages import message_page
 from peers.gateway.site_icons import SiteIcons
 from peers.gateway.stored_routes import BacklinkRoutes, StoredRoutes
-from peers.gateway.submission_routes import SubmissionRoutes
 from peers.gateway.watch_routes import WatchRoutes
 
 if TYPE_CHECKING:
     from peers.gateway.entity_routes import EntityRoutes
     from peers.gateway.judgement_routes import JudgementRoutes
-    from peers.gateway.moderation_routes import ModerationRoutes
+    from peers.gateway.submission_routes import ModerationRoutes, SubmissionRoutes
+    from peers.gateway.topic_routes import TopicRoutes
 
 
 def application(backend: Backend) -> Starlette:
@@ -86,9 +86,7 @@ def application(backend: Backend) -> Starlette:
             Route("/api/drain", api.drain, methods=["POST"]),
             Route("/api/decrees", api.decrees, methods=["GET", "POST"]),
             Route("/api/import", api.import_pages, methods=["POST"]),
-            *_routes_of_health(api),
-            Route("/robots.txt", api.robots),
-            Route("/openapi.json", api.openapi),
+            *_routes_of_programs(api),
             *_routes_loaded_late(backend, access),
         ],
         middleware=[
@@ -146,8 +144,43 @@ def _routes_of_links(links: BacklinkRoutes) -> list[Route]:
     ]
 
 
-def _routes_of_health(api: ApiRoutes) -> list[Route]:
-    return [Route("/healthz", api.healthz), Route("/readyz", api.readyz), Route("/metrics", api.metrics)]
+def _routes_of_topics(backend: Backend) -> list[Route]:
+    @cache
+    def topics() -> TopicRoutes:
+        # Loaded where somebody asks for a topic.
+        from peers.gateway.topic_routes import TopicRoutes
+
+        return TopicRoutes(backend)
+
+    async def page(request: Request) -> Response:
+        return await topics().page(request)
+
+    async def told(request: Request) -> Response:
+        return await topics().told(request)
+
+    async def topic_page(request: Request) -> Response:
+        return await topics().topic_page(request)
+
+    async def topic_told(request: Request) -> Response:
+        return await topics().topic_told(request)
+
+    return [
+        Route("/topics", page),
+        Route("/topic/{name}", topic_page),
+        Route("/api/topics", told),
+        Route("/api/topic/{name}", topic_told),
+    ]
+
+
+def _routes_of_programs(api: ApiRoutes) -> list[Route]:
+    """The routes of programs that look after this peer, visit it, or learn how to ask it."""
+    return [
+        Route("/healthz", api.healthz),
+        Route("/readyz", api.readyz),
+        Route("/metrics", api.metrics),
+        Route("/robots.txt", api.robots),
+        Route("/openapi.json", api.openapi),
+    ]
 
 
 def _routes_of_log(log: LogRoutes) -> list[Route]:
@@ -167,25 +200,49 @@ def _routes_of_watch(watch: WatchRoutes) -> list[Route]:
 
 
 def _routes_of_submissions(backend: Backend, access: ClientAccess) -> list[Route]:
-    submissions = SubmissionRoutes(backend, access)
+    @cache
+    def submissions() -> SubmissionRoutes:
+        # Loaded where somebody submits a site: most meshes take none.
+        from peers.gateway.submission_routes import SubmissionRoutes
+
+        return SubmissionRoutes(backend, access)
 
     @cache
     def moderation() -> ModerationRoutes:
         # Loaded where somebody moderates.
-        from peers.gateway.moderation_routes import ModerationRoutes
+        from peers.gateway.submission_routes import ModerationRoutes
 
-        return ModerationRoutes(backend, access, submissions)
+        return ModerationRoutes(backend, access, submissions())
 
     async def moderate(request: Request) -> Response:
         return await moderation().page(request)
 
+    async def form(request: Request) -> Response:
+        return await submissions().form(request)
+
+    async def page(request: Request) -> Response:
+        return await submissions().page(request)
+
+    async def report(request: Request) -> Response:
+        return await submissions().report(request)
+
+    async def submit(request: Request) -> Response:
+        return await submissions().submit(request)
+
+    async def told(request: Request) -> Response:
+        return await submissions().told(request)
+
+    async def listed(request: Request) -> Response:
+        return await submissions().submissions(request)
+
     return [
         Route("/moderation", moderate, methods=["GET", "POST"]),
-        Route("/submit", submissions.form, methods=["GET", "POST"]),
-        Route("/submit/{code}", submissions.page),
-        Route("/api/submit", submissions.submit, methods=["POST"]),
-        Route("/api/submit/{code}", submissions.told),
-        Route("/api/submissions", submissions.submissions, methods=["GET", "POST"]),
+        Route("/submit", form, methods=["GET", "POST"]),
+        Route("/submit/{code}", page),
+        Route("/report", report, methods=["GET", "POST"]),
+        Route("/api/submit", submit, methods=["POST"]),
+        Route("/api/submit/{code}", told),
+        Route("/api/submissions", listed, methods=["GET", "POST"]),
     ]
 
 
@@ -207,7 +264,8 @@ def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
 
 
 def _routes_loaded_late(backend: Backend, access: ClientAccess) -> list[Route]:
-    return [*_routes_of_judging(backend, access), *_routes_of_entities(backend, access)]
+    topics = _routes_of_topics(backend)
+    return [*_routes_of_judging(backend, access), *_routes_of_entities(backend, access), *topics]
 
 
 def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:

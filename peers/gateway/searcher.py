@@ -7,9 +7,10 @@ It also answers other gateways that ask how this peer is.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Set
+from collections.abc import Callable, Mapping, Set
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 import msgspec
 
@@ -43,10 +44,9 @@ from peers.gateway.errands.page_lookup import LinksLookup, PageLookup
 from peers.gateway.errands.seed_errand import SeedErrand
 from peers.gateway.errands.status_roundup import StatusRoundup
 from peers.gateway.errands.submission_errand import (
-    JudgeErrand,
     SubmissionList,
     SubmissionLookup,
-    SubmitErrand,
+    submission_order,
 )
 from peers.gateway.errands.versions_lookup import VersionsLookup
 from peers.gateway.model.messages import (
@@ -56,6 +56,7 @@ from peers.gateway.model.messages import (
     ChangeGateway,
     CheckLinks,
     CheckReadiness,
+    CountTopic,
     DrainOrder,
     FindBacklinks,
     FindPage,
@@ -74,6 +75,7 @@ from peers.gateway.model.messages import (
     PagesFound,
     ReadLog,
     ReadMeter,
+    ReportUrl,
     RequestRefused,
     Searched,
     SearchPages,
@@ -99,6 +101,7 @@ from peers.policy.rules import EVERYTHING
 from peers.query_log.wire_messages import ClicksTold, LogTold
 from peers.storage.wire_messages import PageRead, PagesChecked, VersionsListed
 from peers.submissions.wire_messages import SubmissionAnswered, SubmissionsTold
+from peers.topics.wire_messages import CountsTold
 from peers.watch.wire_messages import NoticesTold
 
 if TYPE_CHECKING:
@@ -127,6 +130,7 @@ Order: TypeAlias = (
     | GatherHistory
     | GatherNotices
     | GatherRanks
+    | CountTopic
     | CheckReadiness
     | AddSeeds
     | DrainOrder
@@ -135,11 +139,46 @@ Order: TypeAlias = (
     | ReadLog
     | SubmitUrl
     | JudgeSite
+    | ReportUrl
     | FindSubmission
     | ListSites
     | KeepRow
     | FindRow
 )
+
+
+# Answers of members to the questions of errands, and how each says which one it answers.
+_REQUEST_IN: Final[Mapping[type[Message], Callable[[Any], int]]] = {
+    LinksAccepted: attrgetter("batch"),
+    **dict.fromkeys(
+        (
+            TermsCounted,
+            HitsFound,
+            ExcerptsRead,
+            TypedCompleted,
+            GroupAnswered,
+            PageRead,
+            PagesChecked,
+            VersionsListed,
+            BacklinksListed,
+            RanksListed,
+            StatusTold,
+            HistoryTold,
+            NoticesTold,
+            LogTold,
+            ClicksTold,
+            CountsTold,
+            SubmissionAnswered,
+            SubmissionsTold,
+            SealedKept,
+            SealedTold,
+            UrlExplained,
+            CrawlExplained,
+            UrlsHastened,
+        ),
+        attrgetter("request"),
+    ),
+}
 
 
 class SearcherStatistics(Statistics, frozen=True):
@@ -174,35 +213,7 @@ class Searcher(Actor):
     """Answers the orders of the HTTP port, each with an errand."""
 
     name: ClassVar[str] = "searcher"
-    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset(
-        {
-            TermsCounted,
-            HitsFound,
-            ExcerptsRead,
-            TypedCompleted,
-            AskGroup,
-            GroupAnswered,
-            PageRead,
-            PagesChecked,
-            VersionsListed,
-            BacklinksListed,
-            RanksListed,
-            StatusWanted,
-            StatusTold,
-            HistoryTold,
-            NoticesTold,
-            LogTold,
-            ClicksTold,
-            SubmissionAnswered,
-            SubmissionsTold,
-            SealedKept,
-            SealedTold,
-            LinksAccepted,
-            UrlExplained,
-            CrawlExplained,
-            UrlsHastened,
-        }
-    )
+    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset({AskGroup, StatusWanted, *_REQUEST_IN})
 
     def __init__(
         self,
@@ -245,48 +256,13 @@ class Searcher(Actor):
         self._follow_ordering()
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        if (request_in := _REQUEST_IN.get(type(message))) is not None:
+            return self._receive_answer(source, request_in(message), message, now)
+        if isinstance(message, Order):
+            return self._begin(message, now)
         match message:
-            case TermsCounted(request=request) | HitsFound(request=request) | ExcerptsRead(request=request):
-                return self._receive_answer(source, request, message, now)
-            case VersionsListed(request=request) | PageRead(request=request) | LinksAccepted(batch=request):
-                return self._receive_answer(source, request, message, now)
-            case StatusTold(request=request) | HistoryTold(request=request) | PagesChecked(request=request):
-                return self._receive_answer(source, request, message, now)
-            case (
-                UrlExplained(request=request)
-                | CrawlExplained(request=request)
-                | TypedCompleted(request=request)
-                | UrlsHastened(request=request)
-                | LogTold(request=request)
-                | ClicksTold(request=request)
-                | NoticesTold(request=request)
-                | SubmissionAnswered(request=request)
-                | SubmissionsTold(request=request)
-                | SealedKept(request=request)
-                | SealedTold(request=request)
-                | BacklinksListed(request=request)
-                | RanksListed(request=request)
-                | GroupAnswered(request=request)
-            ):
-                return self._receive_answer(source, request, message, now)
             case MembersTold():
                 return self._receive_members(source, message, now)
-            case (
-                SearchPages()
-                | FindPage()
-                | FindVersions()
-                | FindBacklinks()
-                | GatherRanks()
-                | GatherStatus()
-                | CheckReadiness()
-            ):
-                return self._begin(message, now)
-            case AddSeeds() | DrainOrder() | KeepRow() | FindRow():
-                return self._begin(message, now)
-            case AskWhy() | AskWhyIdle() | GatherHistory() | CheckLinks() | SuggestTexts() | HastenPages():
-                return self._begin(message, now)
-            case ReadLog() | GatherNotices() | SubmitUrl() | JudgeSite() | FindSubmission() | ListSites():
-                return self._begin(message, now)
             case DecreesInForce(kind=kind):
                 (self._change_classes if kind == CLASSES else self._change_policy)(message)
                 return []
@@ -396,12 +372,23 @@ class Searcher(Actor):
         view.cache.hits += 1
         return msgspec.structs.replace(page.answer, ticket=order.ticket, seconds=0.0, is_cached=True)
 
+    def _rare_errand(self, number: int, order: CountTopic | GatherRanks, view: SharedState) -> Errand:
+        """Make an errand whose module is loaded with the first of its kind."""
+        if isinstance(order, CountTopic):
+            from peers.gateway.topics.counts_lookup import CountsLookup
+
+            return CountsLookup(number, self._me, order, lambda: view.ownership)
+        from peers.gateway.backlinks.rank_roundup import RankRoundup
+
+        silent = view.punctuality.silent
+        return RankRoundup(number, self._me, order, silent, view.policy, view.ownership)
+
     def _errand(self, number: int, order: Order, view: SharedState) -> Errand:
         match order:
             case SearchPages():
                 if view.click_weight:
                     # Loaded where clicks have a weight.
-                    from peers.gateway.search.clicked_search import ClickedSearch, goes_by_clicks
+                    from peers.gateway.clicks.clicked_search import ClickedSearch, goes_by_clicks
 
                     if goes_by_clicks(order):
                         return ClickedSearch(number, self._me, order, view)
@@ -425,11 +412,8 @@ class Searcher(Actor):
                 return HistoryRoundup(number, self._me, order, view.punctuality.silent)
             case GatherNotices():
                 return NoticeRoundup(number, self._me, order, view.punctuality.silent)
-            case GatherRanks():
-                from peers.gateway.backlinks.rank_roundup import RankRoundup  # with the first
-
-                silent = view.punctuality.silent
-                return RankRoundup(number, self._me, order, silent, view.policy, view.ownership)
+            case CountTopic() | GatherRanks():
+                return self._rare_errand(number, order, view)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():
@@ -444,10 +428,8 @@ class Searcher(Actor):
                 return DrainErrand(number, self._me, order)
             case ReadLog():
                 return LogLookup(number, self._me, order, view.ownership)
-            case SubmitUrl():
-                return SubmitErrand(number, self._me, order, lambda: view.ownership)
-            case JudgeSite():
-                return JudgeErrand(number, self._me, order, lambda: view.ownership)
+            case SubmitUrl() | JudgeSite() | ReportUrl():
+                return submission_order(number, self._me, order, lambda: view.ownership)
             case FindSubmission():
                 return SubmissionLookup(number, self._me, order, view.ownership)
             case ListSites():

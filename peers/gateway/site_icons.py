@@ -17,10 +17,10 @@ from xxhash import xxh3_64_hexdigest
 from mesh.errors import CorruptionError
 from mesh.urls import origin_of
 from peers.documents.icon_image import icon_type
-from peers.gateway import responses
-from peers.gateway.backend import Backend
+from peers.gateway.handling import responses
+from peers.gateway.handling.backend import Backend
+from peers.gateway.handling.requests import Refusal, url_parameter
 from peers.gateway.model.messages import FindPage, PageFound
-from peers.gateway.requests import Refusal, url_parameter
 
 ENTRANCES_MAX: Final = 4_096  # of which it is remembered what they name; some 400 bytes each
 

@@ -16,11 +16,21 @@ from starlette.responses import Response
 from mesh.errors import CorruptionError
 from mesh.urls import canonical_with_ftp
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
-from peers.gateway import responses
-from peers.gateway.access import ClientAccess
-from peers.gateway.backend import Backend, Busy
 from peers.gateway.backlinks.backlinks_json import backlinks_json, ranks_json
 from peers.gateway.backlinks.backlinks_page import backlinks_page
+from peers.gateway.handling import responses
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend, Busy
+from peers.gateway.handling.requests import (
+    URL_PARAMETER_CHARS_MAX,
+    Refusal,
+    base_of,
+    number_in,
+    original_url,
+    query_in,
+    reader_of,
+    url_parameter,
+)
 from peers.gateway.model.messages import (
     BacklinksFound,
     CheckLinks,
@@ -32,16 +42,6 @@ from peers.gateway.model.messages import (
     PageFound,
     RanksGathered,
     VersionsFound,
-)
-from peers.gateway.requests import (
-    URL_PARAMETER_CHARS_MAX,
-    Refusal,
-    base_of,
-    number_in,
-    original_url,
-    query_in,
-    reader_of,
-    url_parameter,
 )
 from peers.gateway.site import pages
 from peers.gateway.site.cdx import both_schemes

@@ -1,8 +1,13 @@
-"""Submitting sites: the form, the page by which one sees how that goes, and verdicts of administrators."""
+"""Sites that people submit, results that readers report, and the verdicts of administrators.
+
+Loaded when somebody does one of these.
+"""
 
 from __future__ import annotations
 
 import logging
+from math import isfinite
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -10,35 +15,55 @@ from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mesh.errors import ConfigError
+from mesh.keys.decree import POLICY, Signer
+from mesh.keys.key_file import load_administrator
 from mesh.keys.signed_token import TokenRight
+from mesh.membership.model.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
 from mesh.urls import URL_CHARS_MAX, canonical
 from peers.crawler.fetching.contact import ADVICE
-from peers.gateway import responses
-from peers.gateway.access import ClientAccess
-from peers.gateway.backend import Backend, Busy
+from peers.gateway.handling import responses
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend, Busy, Refused
+from peers.gateway.handling.requests import (
+    MEMBER_CHARS_MAX,
+    Refusal,
+    body_of,
+    fields_in,
+    now_s,
+    reader_of,
+    url_parameter,
+)
 from peers.gateway.model.messages import (
     FindSubmission,
     JudgeSite,
     ListSites,
+    ReportUrl,
     SiteAnswered,
     SitesListed,
     SubmissionFound,
     SubmitUrl,
 )
-from peers.gateway.requests import MEMBER_CHARS_MAX, Refusal, body_of, fields_in, now_s, reader_of
-from peers.gateway.site.pages import message_page
+from peers.gateway.site.pages import Reader, message_page
+from peers.gateway.submitting.moderation_page import Queue, moderation_page
 from peers.gateway.submitting.submission_json import (
     JudgedJson,
     JudgeRequest,
+    ReportJson,
     SubmissionJson,
     SubmissionsJson,
     SubmitRequest,
     submission_json,
     submissions_json,
 )
-from peers.policy.submission_rules import SubmissionRules
-from peers.submissions.submission import Submission, code_in, code_text
-from peers.submissions.verdict import Verdict, VerdictJudge, verdict_in
+from peers.gateway.submitting.submission_page import report_page, submission_page, submit_form_page
+from peers.gateway.why.why_page import sign_in_page
+from peers.policy import edits
+from peers.policy.rules import Policy, policy_bytes, policy_in
+from peers.policy.submission_rules import SITE_PAGES_MAX, SubmissionRules
+from peers.submissions.report import reporter_of
+from peers.submissions.submission import Submission, SubmissionState, code_in, code_text
+from peers.submissions.verdict import WHY_CHARS_MAX, Verdict, VerdictJudge, sign_verdict, verdict_in
 from peers.submissions.wire_messages import (
     DOMAIN_FULL,
     FORGED,
@@ -70,11 +95,17 @@ _COMPLAINTS: Final = {
 }
 
 
+PARTS_MAX: Final = 64  # asked for one page, of 200 submissions each
+REASON: Final = "reported by readers"  # of a take-down, for `policy show --history`
+GATHER_S: Final = 10.0  # then what has been heard is shown
+
+
 class _Complaint(Exception):
     """A submission that is not taken: one of `_COMPLAINTS`."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
+        self.name = name
         self.status_code, self.key, self.sentence = _COMPLAINTS[name]
 
 
@@ -84,6 +115,7 @@ class SubmissionRoutes:
     def __init__(self, backend: Backend, access: ClientAccess) -> None:
         self._backend = backend
         self._access = access
+        self._report_key = -1, b""  # the day, and the key of that
 
     # --- Everybody
 
@@ -92,9 +124,6 @@ class SubmissionRoutes:
         reader, rules = reader_of(request), self._backend.policy.submissions
         if rules is None:
             return responses.html(message_page(reader, reader.say("submit_off")), 404)
-        # With the first: most meshes take no sites.
-        from peers.gateway.submitting.submission_page import submit_form_page
-
         if request.method != "POST":
             return responses.form(submit_form_page(reader, rules))
         self._access.check_is_ours(request)
@@ -116,8 +145,6 @@ class SubmissionRoutes:
             return responses.html(message_page(reader, reader.say("busy")), 503)
         if told is None:
             return responses.html(message_page(reader, reader.say("submit_unknown")), 404)
-        from peers.gateway.submitting.submission_page import submission_page
-
         response = responses.html(submission_page(reader, told))
         response.headers["Cache-Control"] = "no-store"  # its address is a secret
         return response
@@ -144,6 +171,48 @@ class SubmissionRoutes:
         if told is None:
             raise Refusal(404, "no submission has this code, or it is too long ago")
         return responses.json(told)
+
+    # --- Reports
+
+    async def report(self, request: Request) -> Response:
+        """Ask whether a page is to be reported, or report it to the administrators."""
+        reader, rules = reader_of(request), self._backend.policy.submissions
+        if rules is None or not rules.reports_per_client:
+            return responses.html(message_page(reader, reader.say("report_off")), 404)
+        if request.method != "POST":
+            url = url_parameter(request)
+            if url is None:
+                return responses.html(message_page(reader, reader.say("submit_bad_url")), 400)
+            return responses.form(report_page(reader, url))
+        self._access.check_is_ours(request)
+        fields = fields_in(await body_of(request, FORM_BYTES_MAX, "post one URL"))
+        text = fields.get("url", "")
+        url = canonical(text.strip()) if len(text) <= URL_CHARS_MAX else None
+        if url is None:
+            return responses.html(message_page(reader, reader.say("submit_bad_url")), 400)
+        try:
+            await self._send_report(request, url, rules)
+        except _Complaint as complaint:
+            sentence = reader.say("report_too_many" if complaint.name == "client" else complaint.key)
+            return responses.form(report_page(reader, url, sentence), complaint.status_code)
+        return responses.html(message_page(reader, reader.say("report_taken")))
+
+    async def _send_report(self, request: Request, url: str, rules: SubmissionRules) -> None:
+        """Report a page within the quota of its reader. _Complaint."""
+        if not self._backend.policy.at(now_s()).has_room_for(url):
+            raise _Complaint(UNWANTED)
+        if not self._access.may_report(request, rules.reports_per_client):
+            raise _Complaint("client")
+        day = int(now_s() // DAY_S)
+        if self._report_key[0] != day:
+            self._report_key = day, self._backend.draw()
+        reporter = reporter_of(self._access.client_of(request), self._report_key[1])
+        try:
+            answered = await self._backend.ask(lambda ticket: ReportUrl(ticket, url, reporter), SiteAnswered)
+        except Busy as error:
+            raise _Complaint("busy") from error
+        if answered.refusal:
+            raise _Complaint(answered.refusal if answered.refusal in _COMPLAINTS else UNKNOWN)
 
     async def _take(self, request: Request, text: str, rules: SubmissionRules) -> bytes:
         """Submit the site of a URL within the quota of its sender; return the code. _Complaint."""
@@ -212,7 +281,8 @@ class SubmissionRoutes:
 
     def _listed(self, listed: SitesListed) -> SubmissionsJson:
         rows = tuple(replace(each, row=self._checked(each.code, each.row)) for each in listed.told.rows)
-        return submissions_json(replace(listed, told=replace(listed.told, rows=rows)))
+        policy = self._backend.policy.at(now_s())
+        return submissions_json(replace(listed, told=replace(listed.told, rows=rows)), policy)
 
     async def _judge(self, request: Request) -> Response:
         verdict = _verdict_in(await body_of(request, JUDGE_BYTES_MAX, "shorten it"))
@@ -233,6 +303,169 @@ class SubmissionRoutes:
             told = verdict.signer.hex(), self._access.client_of(request), verdict.why
             logger.info("a submission was %s code=%s signer=%s client=%s why=%r", done, code, *told)
         return answered.refusal
+
+
+class _NotTaken(Exception):
+    """A verdict that is not taken: the status, and the text for people."""
+
+    def __init__(self, status_code: int, key: str) -> None:
+        super().__init__(key)
+        self.status_code, self.key = status_code, key
+
+
+class ModerationRoutes:
+    """The handler of the page."""
+
+    def __init__(self, backend: Backend, access: ClientAccess, submissions: SubmissionRoutes) -> None:
+        self._backend = backend
+        self._access = access
+        self._submissions = submissions
+
+    async def page(self, request: Request) -> Response:
+        """Show the submissions at one step, or take a verdict on one; to others only where to sign in."""
+        reader = reader_of(request)
+        if not self._access.may_see(request):
+            return responses.form(sign_in_page(reader, is_wrong=False, is_known=False), 403)
+        if self._backend.policy.submissions is None:
+            return responses.html(message_page(reader, reader.say("submit_off")), 404)
+        wanted = request.query_params.get("state", "")
+        state = next((each for each in SubmissionState if each == wanted), SubmissionState.MODERATED)
+        if request.method != "POST":
+            return await self._show(request, reader, state)
+        self._access.check_is_ours(request)
+        try:
+            await self._obey(request)
+        except _NotTaken as refusal:
+            return await self._show(request, reader, state, refusal)
+        except Busy:
+            return await self._show(request, reader, state, _NotTaken(503, "submit_busy"))
+        return responses.see_other(reader.link("/moderation", state=state))
+
+    async def _show(
+        self, request: Request, reader: Reader, state: SubmissionState, refusal: _NotTaken | None = None
+    ) -> Response:
+        try:
+            gathered, reports, silent = await self._gather()
+        except (Busy, Refused):
+            return responses.html(message_page(reader, reader.say("busy")), 503)
+        key, is_allowed = self._backend.settings.moderator_key, self._access.may_judge(request)
+        complaint = "" if refusal is None else reader.say(refusal.key)
+
+        def page_of_queue() -> str:
+            may_judge = is_allowed and bool(key) and Path(key).exists()
+            return moderation_page(reader, Queue(state, gathered, reports, silent, may_judge, complaint))
+
+        page = await self._backend.render(page_of_queue)
+        response = responses.form(page, 200 if refusal is None else refusal.status_code)
+        response.headers["Cache-Control"] = "no-store"  # codes are secrets
+        return response
+
+    async def _gather(self) -> tuple[list[SubmissionJson], list[ReportJson], list[str]]:
+        """Return the submissions and reports of all peers in the time there is, and the peers left."""
+        until, found, silent = self._backend.now() + GATHER_S, list[SubmissionJson](), list[str]()
+        reports: list[ReportJson] = []
+        parts, known = [("", b"")], set[str]()
+        for _ in range(PARTS_MAX):
+            if not parts or self._backend.now() > until:
+                break
+            peer, after = parts.pop()
+            try:
+                part = await self._submissions.part(peer, after)
+            except (Busy, Refused):
+                if not peer:
+                    raise
+                silent.append(peer)
+                continue
+            parts += [(each, b"") for each in reversed(part.peers) if each not in known | {part.peer}]
+            known |= {*part.peers, part.peer}
+            found += part.submissions
+            reports += part.reports
+            if part.next:
+                parts.append((part.peer, bytes.fromhex(part.next)))
+        return found, reports, [*silent, *(peer for peer, _ in parts)]
+
+    async def _obey(self, request: Request) -> None:
+        """Obey a form: judge a submission, or take a page or site down. _NotTaken, Busy."""
+        if not self._access.may_judge(request):
+            raise _NotTaken(403, "moderation_reads")
+        fields = fields_in(await body_of(request, JUDGE_BYTES_MAX, "post one order"))
+        try:
+            await (self._take_down if "takedown" in fields else self._take)(request, fields)
+        except Refused as error:
+            raise _NotTaken(409, "submit_busy") from error
+
+    async def _take_down(self, request: Request, fields: dict[str, str]) -> None:
+        """Take a page that was reported, or its site, out of all answers. _NotTaken, Busy."""
+        text = fields["takedown"]
+        held = await self._backend.ask(
+            lambda ticket: AskDecrees(ticket, POLICY, ""), DecreesHeld, actor="membership"
+        )
+        new = _taken_down(held, text, now_s())
+        signer = await self._backend.render(self._signer)
+        decree = signer.decree(POLICY, "", held.next_number, policy_bytes(new))
+        done = await self._backend.ask(
+            lambda ticket: PublishDecree(ticket, decree), DecreePublished, actor="membership"
+        )
+        if done.refusal:
+            logger.error("a page cannot be taken down: %s", done.refusal)
+            raise _NotTaken(409, "moderation_no_key")
+        told = signer.key.public.hex(), self._access.client_of(request)
+        logger.info("a reported page was taken down target=%s signer=%s client=%s", text, *told)
+
+    async def _take(self, request: Request, fields: dict[str, str]) -> None:
+        """Sign the verdict of a form and have the mesh take it. _NotTaken, Busy, Refused."""
+        code, pages = code_in(fields.get("code", "")), fields.get("pages", "") or "0"
+        why = fields.get("why", "").strip()
+        is_number = pages.isascii() and pages.isdigit() and len(pages) < 6 and int(pages) <= SITE_PAGES_MAX
+        if code is None or not is_number or len(why) > WHY_CHARS_MAX:
+            raise _NotTaken(400, "moderation_bad")
+        is_accepted, is_unlimited = fields.get("verdict") == "accept", fields.get("unlimited") == "1"
+        verdict = await self._backend.render(
+            lambda: self._signed(code, why, int(pages), is_accepted=is_accepted, is_unlimited=is_unlimited)
+        )
+        refusal = await self._submissions.judge(request, verdict)
+        if refusal:
+            raise _NotTaken(409, "moderation_no_key" if refusal == FORGED else "submit_unknown")
+
+    def _signed(self, code: bytes, why: str, pages: int, *, is_accepted: bool, is_unlimited: bool) -> Verdict:
+        signer = self._signer()
+        if not is_accepted:
+            return sign_verdict(signer, code, now_s(), is_accepted=False, why=why)
+        return sign_verdict(signer, code, now_s(), is_accepted=True, pages=pages, is_unlimited=is_unlimited)
+
+    def _signer(self) -> Signer:
+        """Return the administrator whose key this peer has. _NotTaken."""
+        key = self._backend.settings.moderator_key
+        try:
+            if not key:
+                raise ConfigError("this gateway has no folder with a moderator.key")
+            return load_administrator(Path(key))
+        except ConfigError as error:
+            logger.error("nothing can be signed for a browser: %s", error)
+            raise _NotTaken(409, "moderation_no_key") from error
+
+
+def _taken_down(held: DecreesHeld, text: str, now: float) -> Policy:
+    """Return the policy in force with the take-down of a page or a site added. _NotTaken."""
+    try:
+        what = edits.target(text)
+    except ConfigError as error:
+        raise _NotTaken(400, "moderation_bad") from error
+    if "*" in text or what.addresses:
+        raise _NotTaken(400, "moderation_bad")
+    if any(each.effective_from > now for each in held.decrees):
+        raise _NotTaken(409, "moderation_to_come")
+    in_force = [each for each in held.decrees if now < each.valid_until]
+    if not in_force:
+        return replace(edits.taken_down(None, what, REASON), issued_at=round(now))
+    ruling = max(in_force, key=lambda each: each.number)
+    try:
+        policy = policy_in(ruling.body)
+    except msgspec.MsgspecError as error:
+        raise _NotTaken(409, "moderation_newer") from error
+    if isfinite(ruling.valid_until):
+        policy = edits.ending(policy, ruling.valid_until)
+    return replace(edits.taken_down(policy, what, REASON), issued_at=round(now))
 
 
 def _url_in(body: bytes) -> str:

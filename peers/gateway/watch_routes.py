@@ -11,9 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mesh.keys.signed_token import TokenRight
-from peers.gateway import responses
-from peers.gateway.access import ClientAccess
-from peers.gateway.backend import Backend, Busy
+from peers.gateway.handling import responses
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Backend, Busy
+from peers.gateway.handling.requests import Refusal, base_of, reader_of
 from peers.gateway.model.messages import GatherNotices, NoticesGathered
 from peers.gateway.notices.notice_stream import (
     StreamedNotice,
@@ -24,7 +25,6 @@ from peers.gateway.notices.notice_stream import (
     streamed,
 )
 from peers.gateway.notices.watch_json import SHOWN_MAX, WatchJson, watch_json
-from peers.gateway.requests import Refusal, base_of, reader_of
 from peers.gateway.site.pages import message_page
 from peers.gateway.why.why_page import sign_in_page
 

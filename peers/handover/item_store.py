@@ -139,6 +139,13 @@ class ItemStore:
             for key, value in self._table.scan_prefix(key_of_slot(slot)):
                 yield Item(slot, key[2:], value)
 
+    def items_of_slot_after(self, after: bytes) -> Iterator[Item]:
+        """Yield the values of a slot behind one of them, by name. Args: after: see `key_of`."""
+        slot = slot_in(after)
+        stop = key_of_slot(slot + 1) if slot + 1 < SLOTS_MAX else None
+        for key, value in self._table.scan(after + b"\0", stop):
+            yield Item(slot, key[2:], value)
+
     # --- `store.Store`
 
     def filled_mask(self, slot_count: int) -> SlotMask:

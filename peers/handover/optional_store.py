@@ -153,16 +153,22 @@ class OptionalStoreActor(StoreActor):
         if policy is None:
             return []
         before, was_on, self._policy = self._policy, self._is_on, policy
-        self._is_on = self._is_wanted(policy)
+        sends = self._switch(is_on=self._is_wanted(policy))
+        if not self.is_dormant:
+            self._follow_policy(before, was_on=was_on)
+        return sends
+
+    def _switch(self, *, is_on: bool) -> list[Send]:
+        """Have the store used, or not; without a row there is nothing to be done for one that is not."""
+        was_on, self._is_on = self._is_on, is_on
         if self.is_dormant:
-            if not self._is_on and (self.keeps_unused_rows or self._has_no_row()):
+            if not is_on and (self.keeps_unused_rows or self._has_no_row()):
                 return []
             self._begin()
             if self._ownership is not None:
                 self._follow(self._ownership)
-        self._follow_policy(before, was_on=was_on)
         # Also when it is not the first time: nothing was kept for others meanwhile.
-        return [Send(Address(self._me, "handover"), UseStore())] if self._is_on and not was_on else []
+        return [Send(Address(self._me, "handover"), UseStore())] if is_on and not was_on else []
 
     def _has_no_row(self) -> bool:
         return next(self._table.scan(b"", limit=1), None) is None

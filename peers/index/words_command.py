@@ -12,7 +12,7 @@ import msgspec
 import typer
 from msgspec.structs import astuple
 
-from mesh.errors import ConfigError
+from mesh.errors import unreadable
 from peers.application import LateCommand
 from peers.options import JsonOption, print_json
 from peers.query_log.log_row import CLIENTS_TOLD_MIN
@@ -121,5 +121,5 @@ def _lines(files: list[Path]) -> Iterator[str]:
         try:
             text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"cannot read {file}: {error}") from error
+            raise unreadable(file, error) from error
         yield from text.splitlines()

@@ -147,7 +147,8 @@ def _arrays_of(lists: Sequence[ShownList]) -> _Shown:
 
 
 def _sums_by_result(shown: _Shown, values: Floats) -> Floats:
-    return np.bincount(shown.results[shown.is_there], values[shown.is_there], shown.n_results)
+    sums = np.bincount(shown.results[shown.is_there], values[shown.is_there], shown.n_results)
+    return sums.astype(np.float64)
 
 
 # --- The models: each fits to some lists, and gives the shares of others ---
@@ -294,7 +295,8 @@ def _moved_count(shown: _Shown, shares: Floats) -> int:
 
 
 def _part(shown: _Shown, chosen: npt.NDArray[np.bool_]) -> _Shown:
-    return _Shown(*(field[chosen] for field in shown))
+    results, clients, clicks, query = shown
+    return _Shown(results[chosen], clients[chosen], clicks[chosen], query[chosen])
 
 
 _FITS: Final[dict[str, Callable[[_Shown, _Shown], Floats]]] = {

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from peers.user_state import replace_whole
 
 Judgements: TypeAlias = Mapping[str, Mapping[str, int]]  # query -> document -> grade, 0 not relevant
@@ -162,4 +162,4 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from error
+        raise unreadable(path, error) from error

@@ -113,6 +113,7 @@ class LinkGraphStatistics(HolderStatistics, frozen=True):
     ranked: int = 0  # gauge: visited pages of this peer's slots with a rank
     ranked_links: int = 0  # gauge: links in memory for it
     unranked: int = 0  # gauge: pages whose links the limit of memory leaves out
+    clipped: int = 0  # gauge: peers that claim to give more rank than is believed
 
 
 class MeshGraph(OptionalStoreActor):
@@ -185,7 +186,7 @@ class MeshGraph(OptionalStoreActor):
         return at if self._ranks is None else min(at, self._ranks.wake_at())
 
     def _observe(self, store: StoreStatistics) -> LinkGraphStatistics:
-        ranked = (0, 0, 0) if self._ranks is None else self._ranks.view[:3]
+        ranked = (0, 0, 0, 0) if self._ranks is None else self._ranks.view[:4]
         return LinkGraphStatistics(
             store=store,
             is_on=self._is_on,
@@ -195,6 +196,7 @@ class MeshGraph(OptionalStoreActor):
             ranked=ranked[0],
             ranked_links=ranked[1],
             unranked=ranked[2],
+            clipped=ranked[3],
         )
 
     @property
@@ -228,7 +230,8 @@ class MeshGraph(OptionalStoreActor):
         name = name_of_source(fingerprint(page.url))
         value = self._store.get(page.slot, name)
         before = None if value is None else source_row_in(value)
-        row = row_after(before, page.url, page.stamp, page.title, links, ownership.slot_of)
+        version = page.url, page.stamp, page.title
+        row = row_after(before, *version, links, ownership.slot_of, rules.since_s)
         if row is not None:
             self._counts["pages"] += 1
             self._store.put(page.slot, name, source_row_bytes(row))

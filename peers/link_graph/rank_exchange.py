@@ -8,11 +8,12 @@ go wrong, and each has its rule:
 - The target changes its owner, and the new one holds less: what was held is told again.
 - The source changes its owner, and the new one knows less, or nothing of this target: the target asks the new
   owner for all that it holds from elsewhere, and is told, if nothing else that there are no such links.
-- The new owner of a source counts its versions from below: it hears of the greater one, and goes on from it.
+- The new owner of a source counts its versions from below: that of the old one is forgotten, since late
+  messages of it are refused anyway. To the same owner after a crash the greater one is named, and it goes on.
 
-Versions and what is held are committed before a message leaves that speaks of them, as all that a peer sends.
-Ranks, and what was told, may be lost at any time. When nobody has changes, statements that are not held, or
-questions, ranks differ from the exact ones by no more than `RankExchange` says.
+All of it may be lost at any time, if the others hear of that (`note_begun`): they tell and ask again. When
+nobody has changes, statements that are not held, or questions, ranks differ from the exact ones by no more
+than `RankExchange` says.
 """
 
 from __future__ import annotations
@@ -55,6 +56,13 @@ class SumsHeld(NamedTuple):
 RankMessage: TypeAlias = SumsTold | SumsHeld
 
 
+class GivenSums(NamedTuple):
+    """The sums of all statements of a peer that are held."""
+
+    n_sums: int
+    total: float
+
+
 class RankEnvelope(NamedTuple):
     """All that a peer has for another at the end of a turn."""
 
@@ -88,6 +96,7 @@ class RankExchange:
         *,
         retry_s: float = RETRY_S,
         takes_slots: bool = False,
+        sums_max: float = inf,
     ) -> None:
         """Begin without slots.
 
@@ -97,10 +106,11 @@ class RankExchange:
           tolerance: in units of rank, whose mean is about 1.
           retry_s: after which is told again what nobody has answered.
           takes_slots: whether slots that are ours need no `take_slot` when they are first spoken of.
+          sums_max: told to others in a turn, and no further statement; the rest waits for the next.
         """
         self._me = me
         self._owners = owners
-        self._retry_s, self._takes_slots = retry_s, takes_slots
+        self._retry_s, self._takes_slots, self._sums_max = retry_s, takes_slots, sums_max
         self._tolerance = tolerance
         self._slots: dict[int, SlotRanks] = {}
         self._told: dict[int, dict[int, _Told]] = {}  # by source, which is ours, and target
@@ -146,7 +156,9 @@ class RankExchange:
                 told[target].due_s = -inf
         self._asked = {pair: due_s for pair, due_s in self._asked.items() if pair[1] in self._slots}
         for slot, ranks in self._slots.items():
-            self._asked |= {(source, slot): -inf for source in changed & ranks.given.keys()}
+            moved = changed & ranks.given.keys()
+            ranks.forget_versions(moved)
+            self._asked |= {(source, slot): -inf for source in moved}
 
     def note_begun(self, peer: str) -> None:
         """Hear that a peer has lost all that it was told, and told others."""
@@ -156,6 +168,25 @@ class RankExchange:
                     each.due_s = -inf
         for slot, ranks in self._slots.items():
             self._asked |= {(source, slot): -inf for source in ranks.given if self._owners[source] == peer}
+
+    def given(self) -> dict[str, GivenSums]:
+        """Return how much each other peer gives to the pages here, as it says."""
+        given: dict[str, GivenSums] = {}
+        for ranks in self._slots.values():
+            for source, (_, sums) in ranks.given.items():
+                if (owner := self._owners[source]) != self._me:
+                    n_sums, total = given.get(owner, (0, 0.0))
+                    given[owner] = GivenSums(n_sums + len(sums.names), total + float(sums.values.sum()))
+        return given
+
+    def scale(self, factors: Mapping[str, float]) -> None:
+        """Take all that these peers give times a factor, and all else as it is."""
+        for slot, ranks in self._slots.items():
+            by_source = {
+                source: factors[owner] for source in ranks.given if (owner := self._owners[source]) in factors
+            }
+            if ranks.scale(by_source):
+                self._unsettled[slot] = None
 
     def receive(self, peer: str, messages: Iterable[RankMessage]) -> list[RankEnvelope]:
         """Take messages of a peer; return the answers to them."""
@@ -201,10 +232,15 @@ class RankExchange:
         self._unsettled = {}
 
     def _due(self, now: float) -> Iterable[tuple[str, RankMessage]]:
+        n_sums = 0
         for source, of_slot in self._told.items():
             for target, told in of_slot.items():
-                if told.due_s <= now:
-                    yield self._owners[target], SumsTold(source, target, told.statement)
+                owner = self._owners[target]
+                if told.due_s > now or (owner != self._me and n_sums > self._sums_max):
+                    continue
+                if owner != self._me:
+                    n_sums += 1 + len(told.statement.sums.names)
+                yield owner, SumsTold(source, target, told.statement)
         for (source, target), due_s in self._asked.items():
             if due_s <= now:
                 version = self._slots[target].given[source].version

@@ -6,22 +6,30 @@ them that it has begun (`RanksBegun`). One thread at a time works on it; the act
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from mesh.actors.actor import Message
 from mesh.actors.ownership import Ownership
 from mesh.urls import host_of
-from peers.link_graph.rank_exchange import RankEnvelope, RankExchange, RankMessage
-from peers.link_graph.slot_ranks import NO_SUMS, PageLinks, RankSums
+from peers.link_graph.rank_exchange import RankEnvelope, RankExchange, RankMessage, SumsTold
+from peers.link_graph.rank_wire import RankReader, messages_of
+from peers.link_graph.slot_ranks import DAMPING, NO_SUMS, PageLinks, RankSums
 from peers.link_graph.source_row import TARGET_BYTES
-from peers.link_graph.wire_messages import RANKED_MAX, SUM_NAME_BYTES
+from peers.link_graph.wire_messages import RANKED_MAX, SUM_NAME_BYTES, RanksHeld, RanksTold
 
+# A peer gives so many times as much as its share of the slots gives to pages as many as ours, at most. Hosts
+# are of unlike size, and links do not fall evenly: what honest peers give differs from that by less.
+GIVEN_MAX: Final = 8.0
+PAGES_MIN: Final = 1_000  # as many are taken for ours where there are fewer
+SUMS_MIN: Final = 100_000  # held of each peer in any case
 TOLERANCE: Final = 1e-4  # as was measured on cnr-2000: a tenth of it says twice as much
 RETRY_S: Final = 20.0
+SUMS_A_TIME: Final = 50_000  # told at most: 600 kB
 _TARGETS: Final = np.dtype([("slot", ">u2"), ("name", f">i{SUM_NAME_BYTES}"), ("rest", "V12")])
 assert _TARGETS.itemsize == TARGET_BYTES
 
@@ -38,8 +46,8 @@ class RankNews:
     """All that the work has to take into account, since the last time."""
 
     ownership: Ownership | None = None  # if it has changed
-    begun: list[str] = field(default_factory=list)  # peers that have lost what they held
-    messages: list[tuple[str, list[RankMessage]]] = field(default_factory=list)  # by peer
+    begun: set[str] = field(default_factory=set)  # peers that have lost what they held
+    messages: list[tuple[str, RanksTold | RanksHeld]] = field(default_factory=list)  # with the sender
     pages: dict[tuple[int, int], LinkedTo | None] = field(default_factory=dict)  # by slot and name
 
     @property
@@ -74,6 +82,7 @@ class RankView(NamedTuple):
     n_pages: int  # visited, of the slots of this peer
     n_links: int  # of these, in memory
     n_left_out: int  # pages whose links are not in memory
+    n_clipped: int  # peers that claim to give more than is believed
     pages: tuple[TopPage, ...]  # highest first
     hosts: tuple[TopHost, ...]
     ranks: Mapping[int, RankSums]  # of all known pages, by slot
@@ -88,12 +97,12 @@ class RankView(NamedTuple):
 class RankOutcome(NamedTuple):
     """The result of one time."""
 
-    envelopes: tuple[RankEnvelope, ...]  # to be sent
+    messages: tuple[tuple[str, Message], ...]  # to be sent, with the receiver
     view: RankView
     wake_at: float  # when there is something to be told again; -inf for at once, inf for never
 
 
-NOTHING_RANKED: Final = RankView(0, 0, 0, (), (), {})
+NOTHING_RANKED: Final = RankView(0, 0, 0, 0, (), (), {})
 
 
 class RankWork:
@@ -105,21 +114,27 @@ class RankWork:
         self._exchange: RankExchange | None = None
         self._hosts: dict[int, dict[int, str]] = {}  # of each visited page, by slot and name
         self._left_out: set[tuple[int, int]] = set()
+        self._reader = RankReader()
+        self._n_clipped = 0
         self._tops: dict[int, _SlotTop] = {}
 
     def run(self, news: RankNews, now: float) -> RankOutcome:
         """Take in the news, and rank anew all pages that they change."""
         exchange = self._follow(news.ownership)
-        for peer in news.begun:
+        for peer in sorted(news.begun):
             exchange.note_begun(peer)
         room = self.links_max - sum(ranks.n_links for ranks in exchange.slots.values())
         for (slot, name), page in news.pages.items():
             room -= self._note_page(exchange, slot, name, page, room)
         envelopes: list[RankEnvelope] = []
-        for peer, messages in news.messages:
-            envelopes += exchange.receive(peer, messages)
+        n_sums = {peer: given.n_sums for peer, given in exchange.given().items()}
+        for peer, message in news.messages:
+            read = self._reader.read(peer, message, self._owners, self._owners.slot_count)
+            envelopes += exchange.receive(peer, self._within_memory(peer, read, n_sums))
+        exchange.scale(self._factors(exchange))
         envelopes += exchange.wake(now)
-        return RankOutcome(tuple(envelopes), self._view(exchange), exchange.wake_at())
+        messages = ((peer, message) for peer, said in envelopes for message in messages_of(said))
+        return RankOutcome(tuple(messages), self._view(exchange), exchange.wake_at())
 
     def _follow(self, ownership: Ownership | None) -> RankExchange:
         """Go by these owners from now on; None: by those before."""
@@ -127,7 +142,9 @@ class RankWork:
         if exchange is None:
             assert ownership is not None, "nothing is worked out before the first view"
             owners = SlotsOwned(ownership, self._me)
-            exchange = RankExchange(self._me, owners, TOLERANCE, retry_s=RETRY_S, takes_slots=True)
+            exchange = RankExchange(
+                self._me, owners, TOLERANCE, retry_s=RETRY_S, takes_slots=True, sums_max=SUMS_A_TIME
+            )
             self._exchange = exchange
             self._owners = owners
         elif ownership is not None:
@@ -163,6 +180,37 @@ class RankWork:
         self._tops.pop(slot, None)
         return exchange.slots[slot].n_links - before
 
+    def _within_memory(
+        self, peer: str, messages: Iterable[RankMessage], n_sums: dict[str, int]
+    ) -> Iterator[RankMessage]:
+        """Yield messages of a peer, without statements beyond its share of our memory."""
+        room = max(SUMS_MIN, GIVEN_MAX * self._owners.share_of(peer) * self.links_max)
+        for message in messages:
+            if isinstance(message, SumsTold):
+                n_more = len(message.statement.sums.names) - self._n_held(message)
+                if n_more > 0 and n_sums.get(peer, 0) + n_more > room:
+                    continue
+                n_sums[peer] = n_sums.get(peer, 0) + n_more
+            yield message
+
+    def _n_held(self, told: SumsTold) -> int:
+        """Return the number of sums that a statement would replace."""
+        assert self._exchange is not None
+        ranks = self._exchange.slots.get(told.target)
+        held = None if ranks is None else ranks.given.get(told.source)
+        return 0 if held is None else len(held.sums.names)
+
+    def _factors(self, exchange: RankExchange) -> dict[str, float]:
+        """Return the factors of the peers that claim to give more than is believed."""
+        n_pages = PAGES_MIN + sum(map(len, self._hosts.values()))
+        factors: dict[str, float] = {}
+        for peer, given in exchange.given().items():
+            most = GIVEN_MAX * DAMPING * n_pages * self._owners.share_of(peer)
+            if given.total > most:
+                factors[peer] = most / given.total
+        self._n_clipped = len(factors)
+        return factors
+
     def _view(self, exchange: RankExchange) -> RankView:
         for slot, ranks in exchange.slots.items():
             top = self._tops.get(slot)
@@ -174,6 +222,7 @@ class RankWork:
             sum(map(len, self._hosts.values())),
             sum(ranks.n_links for ranks in exchange.slots.values()),
             len(self._left_out),
+            self._n_clipped,
             tuple(nlargest(RANKED_MAX, pages, key=lambda page: (page.rank, -page.name))),
             tuple(nlargest(RANKED_MAX, hosts, key=lambda host: (host.rank, host.host))),
             {slot: ranks.ranks for slot, ranks in exchange.slots.items()},
@@ -185,9 +234,22 @@ class SlotsOwned:
 
     def __init__(self, ownership: Ownership, me: str) -> None:
         self._ownership, self._me = ownership, me
+        self._shares: dict[str, float] = {}
 
     def __getitem__(self, slot: int, /) -> str:
         return self._ownership.owner_of(slot) or self._me
+
+    @property
+    def slot_count(self) -> int:
+        return self._ownership.table.slot_count
+
+    def share_of(self, peer: str) -> float:
+        """Return the share of all slots that a peer owns."""
+        share = self._shares.get(peer)
+        if share is None:
+            table = self._ownership.table
+            share = self._shares[peer] = float(table.slots_of(peer).mean()) if peer in table.weights else 0.0
+        return share
 
 
 class _SlotTop(NamedTuple):

@@ -19,7 +19,7 @@ Gallopoulos and Szyld 2006), since a rank counts d times at most in all others t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -64,6 +64,7 @@ class Statement(NamedTuple):
     sums: RankSums
 
 
+NO_VERSION: Final = Version(0, "")
 NO_SUMS: Final = RankSums(np.zeros(0, np.int64), np.zeros(0))
 
 
@@ -107,6 +108,7 @@ class SlotRanks:
         self._ranks = rows.ranks if rows else NO_SUMS
         self._inner: _Links | None = None  # with those to other slots: None when links have changed
         self._outer: dict[int, _Links] = {}
+        self._factors: dict[int, float] = {}
         self._from_outside: Values | None = None  # of each page; None when a statement has come
 
     @property
@@ -169,6 +171,19 @@ class SlotRanks:
             self._inner = None
         return True
 
+    def forget_versions(self, sources: Iterable[int]) -> None:
+        """Have the next statements of these slots replace those that are held, of any version."""
+        for source in sources:
+            self.given[source] = self.given[source]._replace(version=NO_VERSION)
+
+    def scale(self, factors: Mapping[int, float]) -> bool:
+        """Take the statements of these slots times a factor, others as they are; tell whether that is new."""
+        if factors == self._factors:
+            return False
+        self._factors = dict(factors)
+        self._from_outside = None
+        return True
+
     def settle(self, tolerance: float) -> None:
         """Rank the pages by sweeps over all links, until one changes them by this a page at most."""
         if self._inner is None:
@@ -226,8 +241,8 @@ class SlotRanks:
 
     def _sums_from_outside(self, names: Names) -> Values:
         sums = np.zeros(len(names))
-        for _, given in self.given.values():
-            sums[np.searchsorted(names, given.names)] += given.values
+        for source, (_, given) in self.given.items():
+            sums[np.searchsorted(names, given.names)] += given.values * self._factors.get(source, 1.0)
         return sums
 
 

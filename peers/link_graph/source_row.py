@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from math import inf
 from struct import Struct
 from typing import Annotated, Final, TypeAlias
 
@@ -23,7 +24,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from mesh.stamp import Stamp, VisitNumber
+from mesh.stamp import VISITS_MAX, Stamp, VisitNumber
 from mesh.urls import URL_CHARS_MAX, fingerprint, host_of, is_canonical
 from peers.policy.graph_rules import LINKS_OF_PAGE_MAX
 
@@ -146,18 +147,26 @@ def row_after(
     title: str,
     links: Sequence[TargetLink],
     slot_of: Callable[[str], int],
+    untold_before_s: float = -inf,
 ) -> SourceRow | None:
     """Return the row of a page from now on; None when that is the row before, of a later version or this.
+
+    A version that was visited later than that of the row, with a lower number, proves the row made up: a
+    member can write any number, and no honest one is followed by a lower one. It counts as the next.
 
     Args:
       links: canonical, each to another page, as `distinct` returns them; one to the page itself is none.
       slot_of: the slot of a host.
+      untold_before_s: links of a row from before are told anew, see `LinkGraphRules.since_s`.
     """
     if before is not None and stamp <= before.stamp:
-        return None
+        if not (stamp.visit and stamp.fetched_at > before.fetched_at):
+            return None
+        stamp = Stamp(min(before.visit + 1, VISITS_MAX), stamp.fetched_at)
     title = title[:TEXT_CHARS_MAX]
     targets = {link.url: _TARGET.pack(*_target_of(link, title, slot_of)) for link in links if link.url != url}
-    told = set() if before is None else _told_targets(before)
+    is_told_anew = before is None or before.fetched_at < untold_before_s
+    told = set() if before is None or is_told_anew else _told_targets(before)
     untold = tuple(link for link in links if link.url != url and targets[link.url] not in told)
     marks = {target[:_DIGEST_AT] for target in targets.values()}
     gone = () if before is None else tuple(_gone_from(before, marks))

@@ -20,6 +20,7 @@ class Order(StrEnum):
     """Which of the pages of a host that are known, and never were visited, comes next."""
 
     BREADTH = "breadth"
+    LAYERS = "layers"
     DEPTH = "depth"
     WEIGHT = "weight"
     FISH = "fish"
@@ -35,9 +36,10 @@ class CrawlOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     order: Annotated[
         Order,
         Meta(
-            description="which new page comes next: breadth (those nearest to a seed), depth (those furthest "
-            "from one), weight (by URL, the page that links there, link text, citations), fish (what "
-            "relevant pages link to), focused (what is likely to be relevant)"
+            description="which new page comes next: breadth (those nearest to a seed), layers (of all hosts "
+            "those nearest to a seed), depth (those furthest from one), weight (by URL, the page that links "
+            "there, link text, citations), fish (what relevant pages link to), focused (what is likely to be "
+            "relevant)"
         ),
     ] = Order.BREADTH
     starts_anew: Annotated[

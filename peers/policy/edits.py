@@ -286,6 +286,14 @@ def restored_by(old: Policy | None, new: Policy) -> list[str]:
     return [name for rule in lost for names in _conditions(rule) for name in names]
 
 
+def with_links_told_anew(old: Policy | None, new: Policy, now: datetime) -> Policy:
+    """Have all pages asked for as a whole if any is shown again: links to it were forgotten, or not taken."""
+    graph = new.link_graph
+    if graph is None or not restored_by(old, new) or (graph.since is not None and graph.since >= now):
+        return new
+    return replace(new, link_graph=replace(graph, since=now))
+
+
 def _inserted(policy: Policy | None, rule: Rule, behind: Callable[[Rule], bool]) -> Policy:
     rules = [SEEDS_ELSE] if policy is None else list(policy.rules)
     rules = [other for other in rules if not _is_same(other, rule)]

@@ -31,8 +31,8 @@ class LinkGraphRules(
     # Each peer ranks the pages of its slots by PageRank, with those that other peers have.
     ranks: bool = False
     # So many links a peer takes into account; those of further pages count for nothing. It holds them in
-    # memory, with about 100 bytes for each.
-    ranks_links_max: Annotated[int, Meta(ge=1, le=RANKED_LINKS_MAX)] = 5_000_000
+    # memory, with some 170 bytes for each.
+    ranks_links_max: Annotated[int, Meta(ge=1, le=RANKED_LINKS_MAX)] = 1_000_000
 
     @property
     def since_s(self) -> float:

@@ -33,3 +33,5 @@ class SubmissionRules(
     proof: bool = True
     # Nothing of a site is asked for before an administrator has accepted it.
     moderation: bool = True
+    # A reader may report so many results a day at one gateway; 0 for none: then there is no link to it.
+    reports_per_client: Annotated[int, Meta(ge=0, le=CLIENT_DAY_MAX)] = 0

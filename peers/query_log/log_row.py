@@ -92,7 +92,7 @@ def is_loggable(text: str) -> bool:
 
 
 def row_bytes(row: LogRow) -> bytes:
-    """Write a row; what it has nothing of at its end is not told, as before there were such fields."""
+    """Write a row; empty fields at its end are not told, as before there were such."""
     if row.lists:
         return _encode(row)
     told = (row.query, row.pages, row.clicks)

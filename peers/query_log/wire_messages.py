@@ -107,7 +107,7 @@ class ComparedDay(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ClicksWanted(Message, frozen=True, array_like=True, tag=144):
-    """A gateway to the log of whoever answers for the slot of a query: which pages do its readers open?"""
+    """A gateway to the log of the peer that answers for a query's slot: which pages do its readers open?"""
 
     request: Count
     digest: Annotated[bytes, Meta(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]  # `query_digest`

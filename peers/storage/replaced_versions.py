@@ -126,7 +126,7 @@ class ReplacedVersions:
             replaced, self._ledger.replaced = self._ledger.replaced, set()
             self._note(replaced)
         if self._walked_to is None and not self._changed and not self._at_work:
-            return self._tell_behind()
+            return [] if self.is_on and self._told == NO_SLOTS else self._tell_behind()
         return self._tell_port(now) + self._tell_behind()
 
     def _note_settled(self, message: PastSettled) -> list[Send]:
@@ -172,7 +172,11 @@ class ReplacedVersions:
                 if is_same
                 else msgspec.structs.replace(document, visit=stamp.visit, fetched_at=stamp.fetched_at)
             )
-        return [] if page.waiting else [self._settle([page])]
+        if page.waiting:
+            return []
+        if not self._ledger.versions_of(page.identity, 1):  # its slot was forgotten meanwhile
+            page.lifetimes = ()
+        return [self._settle([page])]
 
     def _note(self, identities: Iterable[bytes]) -> None:
         for identity in identities:

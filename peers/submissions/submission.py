@@ -67,6 +67,7 @@ class Submission(msgspec.Struct, frozen=True, array_like=True):
     end_why: Why = ""
     # Fingerprints of the pages that may be asked for, in their order.
     admitted: Annotated[tuple[Mark, ...], Meta(max_length=SITE_PAGES_MAX)] = ()
+    gateway: Annotated[str, Meta(max_length=64)] = ""  # the member that brought it
 
     @property
     def is_open(self) -> bool:
@@ -194,6 +195,7 @@ def joined(one: Submission, other: Submission) -> Submission:
         end,
         end_why,
         admitted,
+        first.gateway,
     )
 
 
@@ -217,8 +219,8 @@ def host_in(row: Submission) -> str:
     return host_of(row.url)
 
 
-def _written_once(row: Submission) -> tuple[str, int, bool, bool]:
-    return row.url, row.made_s, row.is_moderated, row.needs_proof
+def _written_once(row: Submission) -> tuple[str, int, bool, bool, str]:
+    return row.url, row.made_s, row.is_moderated, row.needs_proof, row.gateway
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -7,6 +7,7 @@ Without `[submissions]` in the policy there is nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from math import inf
 from typing import ClassVar, Final
@@ -18,6 +19,7 @@ from mesh.actors.ownership import Ownership
 from mesh.keys.decree import REVOCATION, Authority
 from mesh.membership.model.messages import DecreesInForce
 from mesh.tables.table import Table
+from mesh.urls import host_of, is_canonical
 from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchedSite, WatchSites
 from peers.handover.item_store import Item, ItemStore, key_of
 from peers.handover.mirror import Pledge
@@ -33,6 +35,18 @@ from peers.submissions.domain_day import (
     name_of_day,
     slot_of_domain,
 )
+from peers.submissions.report import KEPT_S as REPORT_KEPT_S
+from peers.submissions.report import (
+    PageReport,
+    host_in_report,
+    is_name_of_report,
+    is_report,
+    joined_reports,
+    name_of_report,
+    report_bytes,
+    report_in,
+)
+from peers.submissions.report import is_kept as is_report_kept
 from peers.submissions.submission import (
     KEPT_S,
     PROOF_S,
@@ -61,15 +75,53 @@ from peers.submissions.wire_messages import (
     ClaimDomain,
     JudgeSubmission,
     ReadSubmissions,
+    ReportPage,
     SubmissionAnswered,
     SubmissionsTold,
     SubmitSite,
+    ToldReport,
     ToldSubmission,
 )
 
 # Of the slots kept here, old ones too; some 30 MB without the pages admitted. Then no more are taken.
 ROWS_MAX: Final = 100_000
+REPORTS_MAX: Final = 5_000  # pages that are reported, of the slots kept here
 SWEEP_S: Final = 3_600.0  # between two passes over all rows
+
+
+class _Waiting:
+    """Rows that take a place, each with the member that brought it. No member takes the places of others.
+
+    A member may bring one more while it has fewer than there are free places: one gets half of them, two get
+    a third each, and however many lie, a place is free for one that has none. A mesh of one peer has all.
+    """
+
+    def __init__(self) -> None:
+        self._member_of: dict[bytes, str] = {}
+        self._n_of: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._member_of)
+
+    def add(self, name: bytes, member: str) -> None:
+        self.discard(name)
+        self._member_of[name] = member
+        self._n_of[member] += 1
+
+    def discard(self, name: bytes) -> None:
+        member = self._member_of.pop(name, None)
+        if member is not None:
+            self._n_of[member] -= 1
+            if not self._n_of[member]:
+                del self._n_of[member]
+
+    def clear(self) -> None:
+        self._member_of.clear()
+        self._n_of.clear()
+
+    def has_room(self, member: str, places: int, *, is_alone: bool) -> bool:
+        free = places - len(self)
+        return free > 0 and (is_alone or self._n_of[member] < free)
 
 
 class SubmissionStatistics(HolderStatistics, frozen=True):
@@ -93,6 +145,7 @@ class Submissions(OptionalStoreActor):
         SubmitSite,
         JudgeSubmission,
         ReadSubmissions,
+        ReportPage,
     }
 
     rows_section: ClassVar = b"s"
@@ -117,9 +170,9 @@ class Submissions(OptionalStoreActor):
         self._rows_max = rows_max
         self._changes: dict[bytes, Submission] = {}  # by code, of which the controller has not heard
         self._gone: list[bytes] = []
-        self._open: set[bytes] = set()  # codes
+        self._open, self._reports = _Waiting(), _Waiting()  # by code; by name of a row
         self._known: set[bytes] = set()  # of these and of those at their end
-        self._taken = self._refused = self._judged = self._dropped = 0
+        self._done: Counter[str] = Counter()  # as the statistics name it
 
     def _is_wanted(self, policy: Policy) -> bool:
         return policy.submissions is not None
@@ -132,9 +185,11 @@ class Submissions(OptionalStoreActor):
             case ClaimDomain():
                 return self._answer(source, message.request, self._claim(message))
             case SubmitSite():
-                return self._answer(source, message.request, self._submit(message))
+                return self._answer(source, message.request, self._submit(message, source.peer))
             case JudgeSubmission():
                 return self._answer(source, message.request, self._judge(message))
+            case ReportPage():
+                return self._answer(source, message.request, self._report(message, source.peer))
             case ReadSubmissions():
                 return [Send(source, self._told(message))]
             case SitesSeen(sites):
@@ -148,10 +203,10 @@ class Submissions(OptionalStoreActor):
             store=store,
             is_on=self._is_on,
             open=len(self._open),
-            taken=self._taken,
-            refused=self._refused,
-            judged=self._judged,
-            dropped=self._dropped,
+            taken=self._done["taken"],
+            refused=self._done["refused"],
+            judged=self._done["judged"],
+            dropped=self._done["dropped"],
         )
 
     def _end_turn(self) -> list[Send]:
@@ -168,7 +223,7 @@ class Submissions(OptionalStoreActor):
         """Answer a gateway, once the living team knows the result."""
         answer = Send(gateway, SubmissionAnswered(request, refusal))
         if refusal:
-            self._refused += refusal not in (ELSEWHERE, OFF)
+            self._done["refused"] += refusal not in (ELSEWHERE, OFF)
             return [answer]
         self._pledge(answer)
         return []
@@ -196,12 +251,13 @@ class Submissions(OptionalStoreActor):
         self._store.put(slot, name, codes_bytes(codes | {message.code}))
         return ""
 
-    def _submit(self, message: SubmitSite) -> str:
+    def _submit(self, message: SubmitSite, gateway: str) -> str:
         """Take a submission; return why not."""
         rules, ownership = self._policy.submissions, self._ownership
         if rules is None or ownership is None:
             return OFF
-        row = Submission(message.url, int(self._now), rules.moderation, rules.proof, rules.pages_per_site)
+        made = int(self._now), rules.moderation, rules.proof, rules.pages_per_site
+        row = Submission(message.url, *made, gateway=gateway[:64])
         slot = slot_of_code(message.code)
         if not is_row(slot, message.code, row, ownership.slot_of):
             return UNKNOWN
@@ -211,10 +267,13 @@ class Submissions(OptionalStoreActor):
             return "" if known.url == message.url else UNKNOWN
         if not self._policy.at(self._now).has_room_for(message.url):
             return UNWANTED
-        if len(self._open) >= rules.waiting_max or len(self._known) >= self._rows_max:
+        is_alone = len(ownership.alive) == 1
+        if len(self._known) >= self._rows_max or not self._open.has_room(
+            row.gateway, rules.waiting_max, is_alone=is_alone
+        ):
             return MESH_FULL
         self._put(message.code, row)
-        self._taken += 1
+        self._done["taken"] += 1
         return ""
 
     def _judge(self, message: JudgeSubmission) -> str:
@@ -233,7 +292,27 @@ class Submissions(OptionalStoreActor):
         if not self._verdicts.counts(verdict, verdict.code, self._now):
             return FORGED
         if self._put(verdict.code, replace(row, verdict=verdict)):
-            self._judged += 1
+            self._done["judged"] += 1
+        return ""
+
+    def _report(self, message: ReportPage, gateway: str) -> str:
+        """Note that a reader has reported a page; return why not."""
+        rules, ownership = self._policy.submissions, self._ownership
+        if rules is None or ownership is None or not rules.reports_per_client:
+            return OFF
+        if not is_canonical(message.url):
+            return UNKNOWN
+        slot, name = ownership.slot_of(host_of(message.url)), name_of_report(message.url)
+        if ownership.owner_of(slot) != ownership.me:
+            return ELSEWHERE
+        if not self._policy.at(self._now).has_room_for(message.url):
+            return UNWANTED
+        is_alone, is_known = len(ownership.alive) == 1, self._store.get(slot, name) is not None
+        if not is_known and not self._reports.has_room(gateway, REPORTS_MAX, is_alone=is_alone):
+            return MESH_FULL
+        now_s = int(self._now)
+        report = PageReport(message.url, now_s, now_s, (message.reporter,), gateway[:64])
+        self._store.put(slot, name, report_bytes(report))
         return ""
 
     def _told(self, message: ReadSubmissions) -> SubmissionsTold:
@@ -244,14 +323,19 @@ class Submissions(OptionalStoreActor):
             row = self.row_of(message.code) if len(message.code) > 2 else None
             found = () if row is None else (self._told_row(message.code, row),)
             return SubmissionsTold(message.request, is_on=True, rows=found)
-        rows: list[ToldSubmission] = []
+        rows, reports = list[ToldSubmission](), list[ToldReport]()
         items = self._store.items_after(message.after, TOLD_MAX)
         for item in items:
             code = code_in_name(item.name)
-            if code is not None and ownership.owner_of(item.slot) == ownership.me:
+            if ownership.owner_of(item.slot) != ownership.me:
+                continue
+            if code is not None:
                 rows.append(self._told_row(code, row_in(item.value)))
+            elif is_name_of_report(item.name):
+                report = report_in(item.value)
+                reports.append(ToldReport(report.url, report.first_s, report.last_s, report.readers))
         after = key_of(items[-1]) if len(items) == TOLD_MAX else b""
-        return SubmissionsTold(message.request, is_on=True, rows=tuple(rows), next=after)
+        return SubmissionsTold(message.request, True, tuple(rows), after, tuple(reports))
 
     def _told_row(self, code: bytes, row: Submission) -> ToldSubmission:
         return ToldSubmission(slot_of_code(code), code, replace(self._standing(row), admitted=()))
@@ -293,17 +377,24 @@ class Submissions(OptionalStoreActor):
         if code is not None:
             self._changes[code] = row = row_in(value)
             self._count(code, row)
+        elif is_name_of_report(name):
+            self._reports.add(name, report_in(value).gateway)
 
     def _count(self, code: bytes, row: Submission) -> None:
         row = self._standing(row)
         self._known.add(code)
-        (self._open.add if row.is_open else self._open.discard)(code)
+        if row.is_open:
+            self._open.add(code, row.gateway)
+        else:
+            self._open.discard(code)
 
     def _forget_others(self, ownership: Ownership) -> None:
         """Count no submission, and have the crawl know none, of slots that others keep by now."""
         gone = {code for code in self._known if not ownership.kept[slot_of_code(code)]}
         self._known -= gone
-        self._open -= gone
+        for code in gone:
+            self._open.discard(code)
+        self._reports.clear()  # the sweep that follows counts them anew
         self._gone += gone
 
     def _news(self) -> Send:
@@ -326,6 +417,10 @@ class Submissions(OptionalStoreActor):
                 row = row_in(value)
                 is_sound = is_of_its_time(row, self._now) and is_row(slot, code, row, ownership.slot_of)
                 return is_sound and self._has_sound_verdict(code, row)
+            if is_name_of_report(name):
+                report = report_in(value)
+                is_in_place = is_report(report, name) and ownership.slot_of(host_in_report(report)) == slot
+                return is_in_place and is_report_kept(report, self._now)
             if (day := day_in_name(name)) is not None:
                 codes_in(value)
                 is_in_place = slot_of_domain(day[0], ownership.table.slot_count) == slot
@@ -379,8 +474,12 @@ class Submissions(OptionalStoreActor):
         code, day = code_in_name(item.name), day_in_name(item.name)
         if day is not None and not is_kept(day[1], self._today):
             self._store.drop(item.slot, item.name)
-            self._dropped += 1
-        if code is None or self._ownership is None or not self._ownership.kept[item.slot]:
+            self._done["dropped"] += 1
+        if self._ownership is None or not self._ownership.kept[item.slot]:
+            return
+        if is_name_of_report(item.name):
+            self._look_at_report(item)
+        if code is None:
             return
         row = row_in(item.value)
         if row.made_s + KEPT_S < self._now:
@@ -388,7 +487,7 @@ class Submissions(OptionalStoreActor):
             self._open.discard(code)
             self._known.discard(code)
             self._gone.append(code)
-            self._dropped += 1
+            self._done["dropped"] += 1
             return
         self._count(code, row)
         is_unproven = row.needs_proof and not row.is_proven and row.made_s + PROOF_S < self._now
@@ -396,6 +495,15 @@ class Submissions(OptionalStoreActor):
             self._put(code, replace(row, end=2, end_why=row.tried_why or "unproven"))
         elif code not in self._changes:
             self._changes[code] = row
+
+    def _look_at_report(self, item: Item) -> None:
+        report = report_in(item.value)
+        if report.last_s + REPORT_KEPT_S < self._now:
+            self._store.drop(item.slot, item.name)
+            self._reports.discard(item.name)
+            self._done["dropped"] += 1
+        else:
+            self._reports.add(item.name, report.gateway)
 
 
 def _is_watched(row: Submission) -> bool:
@@ -445,5 +553,9 @@ def _join(one: bytes, other: bytes) -> bytes:
     """Join two values of one name: see `handover.item_store`. ValueError for bytes that are none."""
     try:
         return row_bytes(joined(row_in(one), row_in(other)))
+    except ValueError:
+        pass
+    try:
+        return report_bytes(joined_reports(report_in(one), report_in(other)))
     except ValueError:
         return codes_bytes({*codes_in(one), *codes_in(other)})

@@ -9,12 +9,13 @@ from msgspec import Meta
 
 from mesh.actors.actor import Message
 from mesh.wire_fields import Count, Slot, Url
-from peers.submissions.domain_day import DIGEST_BYTES
+from peers.submissions.domain_day import DIGEST_BYTES, NAME_BYTES
+from peers.submissions.report import REPORTERS_MAX, Reporter
 from peers.submissions.submission import Submission
 from peers.submissions.verdict import CODE_BYTES, Code, Verdict
 
 TOLD_MAX: Final = 200  # rows in one answer, without the pages admitted
-PLACE_BYTES_MAX: Final = 3 + CODE_BYTES
+PLACE_BYTES_MAX: Final = 2 + NAME_BYTES  # of the longest name of a row
 
 
 class ClaimDomain(Message, frozen=True, array_like=True, tag=131):
@@ -63,6 +64,23 @@ class ToldSubmission(msgspec.Struct, frozen=True, array_like=True):
     row: Submission
 
 
+class ToldReport(msgspec.Struct, frozen=True, array_like=True):
+    """A page that readers have reported; their digests are left out."""
+
+    url: Url
+    first_s: Count
+    last_s: Count
+    readers: Annotated[int, Meta(ge=1, le=REPORTERS_MAX)]  # at least
+
+
+class ReportPage(Message, frozen=True, array_like=True, tag=146):
+    """From a gateway to the crawler of a page: a reader reports it. Answered as those above. Repeated."""
+
+    request: Count
+    url: Url  # canonical
+    reporter: Reporter
+
+
 class SubmissionsTold(Message, frozen=True, array_like=True, tag=136):
     """Answer to `ReadSubmissions`."""
 
@@ -70,6 +88,7 @@ class SubmissionsTold(Message, frozen=True, array_like=True, tag=136):
     is_on: bool = False  # by the policy that the peer goes by
     rows: Annotated[tuple[ToldSubmission, ...], Meta(max_length=TOLD_MAX)] = ()
     next: Annotated[bytes, Meta(max_length=PLACE_BYTES_MAX)] = b""  # to go on behind; b"" at the end
+    reports: Annotated[tuple[ToldReport, ...], Meta(max_length=TOLD_MAX)] = ()
 
 
 # Why something is not done, as messages and the texts of pages name it.

@@ -11,7 +11,7 @@ import typer
 
 from mesh.client.admin_token import key_in
 from mesh.client.gateway_client import GatewayUnreachable
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from peers.options import (
     DATA,
     GATEWAY,
@@ -193,7 +193,7 @@ def _last_in(file: Path) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {file}: {error}") from error
+        raise unreadable(file, error) from error
 
 
 def _keep_last(file: Path, place: str) -> None:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from mesh.keys.decree import DECREE_BYTES_MAX
 from peers.text.folding import fold
 from peers.text.runs import RUN
@@ -94,7 +94,7 @@ def read_list(file: Path) -> tuple[WatchEntry, ...]:
     try:
         return entries_of(file.read_text(encoding="utf-8-sig").splitlines())
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {file}: {error}") from error
+        raise unreadable(file, error) from error
 
 
 def line_of(entry: WatchEntry) -> str:

@@ -138,6 +138,11 @@ class Matcher:
         ]
         return PageWatch(self._number, title_of_page, tuple(hits), len(found) - len(shown))
 
+    def entries_in(self, title: str, text: str) -> list[int]:
+        """Return the entries in a page by their places in the list, in no order."""
+        symbols, _, _ = self._cut(fold(title), fold(text))
+        return [found.entry for found in self.scan(symbols)]
+
     def scan(self, symbols: Sequence[str]) -> list[Found]:
         """Return the entries that are in a text, in no order."""
         steps, suffix, ending = self._next, self._suffix, self._ending

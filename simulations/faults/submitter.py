@@ -33,7 +33,13 @@ from peers.submissions.submission import (
 )
 from peers.submissions.submissions import Submissions
 from peers.submissions.verdict import Verdict
-from peers.submissions.wire_messages import ClaimDomain, JudgeSubmission, SubmissionsTold, SubmitSite
+from peers.submissions.wire_messages import (
+    ClaimDomain,
+    JudgeSubmission,
+    ReportPage,
+    SubmissionsTold,
+    SubmitSite,
+)
 from simulations.faults.machine import Machine
 from simulations.world.world import World
 
@@ -184,6 +190,7 @@ class Submitter:
             SubmitSite(number, code, url),
             ClaimDomain(number, domain_digest(f"d{number}.test"), code),
             JudgeSubmission(number, forged),
+            ReportPage(number, url, random.randbytes(8)),
             ItemsChanged(number, self._world.now, msgspec.msgpack.encode([item])),
         ]
 

@@ -20,7 +20,7 @@ import numpy as np
 from msgspec import Meta
 from msgspec.structs import replace
 
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from peers.crawler.model.settings import CrawlSettings
 from simulations.model.costs import ANSWERS, Costs, answer_ms, drawn_costs, query_cpu_s
 from simulations.model.crawl_time import CrawlTime
@@ -224,7 +224,7 @@ def _as_measured(parameters: PlanParameters) -> PlanParameters:
     try:
         total = msgspec.json.decode(Path(parameters.measured).read_bytes(), type=CrawlReport).total
     except (OSError, msgspec.DecodeError) as error:
-        raise ConfigError(f"cannot read the report {parameters.measured}: {error}") from error
+        raise unreadable(f"the report {parameters.measured}", error) from error
     if not total.documents or total.cpu_seconds <= 0:
         raise ConfigError(f"the report {parameters.measured} is of a crawl that has fetched nothing")
     return replace(parameters, pages_per_core=total.documents / total.cpu_seconds)

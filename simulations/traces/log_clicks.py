@@ -1,4 +1,4 @@
-"""What the clicks of a log say: how far down readers look, and the worth of a ranking that nobody saw. Pure.
+"""The clicks of a log: how far down readers look by them, and the worth of a ranking that nobody saw. Pure.
 
 The log tells a first page of results where five clients or more were shown it on a day, with their clicks by
 place. So all figures are of queries that many ask.
@@ -52,7 +52,7 @@ def shown_lists(parts: Iterable[LogPartJson]) -> list[ShownList]:
 
 
 def clicks_of(lists: Sequence[ShownList], ranking_of: Mapping[str, Sequence[str]] | None = None) -> LogClicks:
-    """Estimate what readers look at, and the worth of a ranking.
+    """Estimate how far down readers look, and the worth of a ranking.
 
     Args:
       ranking_of: URLs in order by query, as the log has it; None for no ranking.

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from mesh.trace import TracedPage
 
 BYTES_MEDIAN: Final = 12_000  # of a page, as `simulations.webs.web` has it
@@ -61,7 +61,7 @@ def read_graph(basename: Path) -> Successors:
             int(properties["zetak"]),
         )
     except OSError as error:
-        raise ConfigError(f"cannot read the graph {basename}: {error}") from error
+        raise unreadable(f"the graph {basename}", error) from error
     except (KeyError, ValueError, IndexError) as error:
         raise ConfigError(f"the graph {basename} is damaged, or no BVGraph: {error}") from error
 

@@ -19,6 +19,7 @@ from mesh.keys.decree import (
     NUMBER_MAX,
     POLICY,
     REVOCATION,
+    TOPICS,
     WATCH,
     WRITE_OFF,
     Authority,
@@ -127,6 +128,10 @@ class Members:
     def watch(self, number: int, body: bytes) -> Decree:
         """Make the decree on the words that administrators are told of."""
         return self.owner.decree(WATCH, "", number, body)
+
+    def topics(self, number: int, body: bytes) -> Decree:
+        """Make the decree on the topics that are counted."""
+        return Signer(self._root, self.config.digest()).decree(TOPICS, "", number, body)
 
     def _record(self, peer: str) -> MemberRecord:
         identity = self.identities[peer]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
+from msgspec.structs import replace
 from xxhash import xxh3_64_digest
 
 from mesh.actors.actor import Address, Message
@@ -51,6 +52,8 @@ from peers.storage.messages import (
     SegmentsRemoved,
     StorePage,
 )
+from peers.topics.string_matcher import StringMatcher
+from peers.topics.topic_list import TopicsInForce
 from peers.watch.matcher import Matcher
 from peers.watch.watch_list import WatchInForce
 from peers.watch.watched import PageWatch
@@ -196,6 +199,7 @@ class VirtualParser:
         self._hardware = hardware
         self._has_documents = has_documents
         self.watch: WatchInForce | None = None  # may be set
+        self.topics: TopicsInForce | None = None  # likewise
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
@@ -209,6 +213,9 @@ class VirtualParser:
                 records, mark = self.records(url, stamp, page.body), self.text_mark(url)
                 watched = None if self.watch is None or document is None else _watched(self.watch, document)
                 parsed = PageParsed(url, records, document, links, digest, text_mark=mark, watched=watched)
+                if self.topics is not None and document is not None:
+                    marks = StringMatcher(self.topics.digest, self.topics.list)
+                    parsed = replace(parsed, topics=marks.marks(document.title, document.text))
                 return (PortAnswer(self._hardware.parse(now), source, parsed),)
             case ParseRecords(url, stamp, records):
                 document = self.document(url, stamp, self.body_in(records))

@@ -21,7 +21,7 @@ from hypercorn.typing import ASGIFramework
 from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.engine.pages.class_model import ClassModel
-from peers.gateway.backend import Made
+from peers.gateway.handling.backend import Made
 from peers.gateway.http.asgi import respond
 from peers.gateway.http.rights import Rights
 from peers.gateway.http.server import HttpServer
@@ -32,6 +32,7 @@ from peers.gateway.routes import application
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
 from peers.policy.rules import OF_SEEDS
+from peers.topics.topic_list import TopicsInForce
 from peers.watch.watch_list import WatchInForce
 from tests.peers.gateway.fake_searcher import answer_to
 
@@ -46,6 +47,7 @@ class KnownPages:
     shown_log = ShownLog(lambda message: None, "")
     classes: ClassModel | None = None
     watch_list: WatchInForce | None = None
+    topics: TopicsInForce | None = None
 
     async def ask(self, order: Any, answer: Any, actor: str = "searcher") -> Any:
         return answer_to(order(1))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mesh.actors.actor import EVERYBODY, Address, Message, Send
 from mesh.actors.ownership import Ownership, OwnershipChanged
-from mesh.keys.decree import POLICY, WATCH, Decree
+from mesh.keys.decree import POLICY, TOPICS, WATCH, Decree
 from mesh.membership.model.members import State
 from mesh.membership.model.messages import DecreesInForce
 from mesh.membership.model.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
@@ -18,30 +18,37 @@ from mesh.slots import SlotTable
 from peers.entities.wire_messages import KeepSealed, ReadSealed, SealedKept, SealedTold
 from peers.gateway.http_port import Http
 from peers.gateway.searcher import Searcher
-from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks
+from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks, ListRanks, RanksListed
 from peers.policy.rules import Policy, policy_bytes
-from peers.query_log.wire_messages import LogTold, LogWanted
+from peers.query_log.wire_messages import ClicksTold, ClicksWanted, LogTold, LogWanted
 from peers.submissions.wire_messages import (
     ClaimDomain,
     JudgeSubmission,
     ReadSubmissions,
+    ReportPage,
     SubmissionAnswered,
     SubmissionsTold,
     SubmitSite,
 )
+from peers.topics.topic_list import list_body as topics_body
+from peers.topics.wire_messages import CountsTold, CountsWanted
 from peers.watch.list_file import entries_of
 from peers.watch.watch_list import list_body
 from peers.watch.wire_messages import NoticesTold, NoticesWanted
-from tests.fuzzing.wire_frames import ITEMS_MAX, URLS, value_of
+from tests.fuzzing.wire_frames import COUNTED, ITEMS_MAX, URLS, value_of
 
 PEERS: Final = ("ann", "bob", "cyd")
 ANSWERS: Final[dict[type[Message], type[Message]]] = {
     NoticesWanted: NoticesTold,
+    CountsWanted: CountsTold,
     ListBacklinks: BacklinksListed,
+    ListRanks: RanksListed,
     LogWanted: LogTold,
+    ClicksWanted: ClicksTold,
     ClaimDomain: SubmissionAnswered,
     SubmitSite: SubmissionAnswered,
     JudgeSubmission: SubmissionAnswered,
+    ReportPage: SubmissionAnswered,
     ReadSubmissions: SubmissionsTold,
     KeepSealed: SealedKept,
     ReadSealed: SealedTold,
@@ -53,11 +60,12 @@ class HostileMesh:
     """Answers the orders of a gateway: by a real searcher, that hears answers drawn for its questions."""
 
     def __init__(self, http: Http, random: Random, policy: Policy) -> None:
-        """Have gateway and searcher know a policy and a watch list."""
+        """Have gateway and searcher know a policy, a watch list and topics."""
         self._http, self._random, self._now = http, random, 0.0
         self._searcher = Searcher("ann")
         membership, table = Address("ann", "membership"), SlotTable(dict.fromkeys(PEERS, 100), 64, 2)
-        bodies = {POLICY: policy_bytes(policy), WATCH: list_body(entries_of(["page", "标题 文本"]), 1.0)}
+        watch = list_body(entries_of(["page", "标题 文本"]), 1.0)
+        bodies = {POLICY: policy_bytes(policy), WATCH: watch, TOPICS: topics_body(COUNTED)}
         for kind, body in bodies.items():
             decree = Decree(kind, "", 1, 0.0, float("inf"), body, b"", b"")
             http.receive(membership, DecreesInForce(kind, (decree,)))
@@ -94,6 +102,13 @@ class HostileMesh:
         told: Message = value_of(self._random, PEERS, kind)
         if self._random.random() < 0.7 and isinstance(told, BacklinksListed | NoticesTold):
             told = self._with_pages(told)
+        if isinstance(question, CountsWanted) and isinstance(told, CountsTold):
+            is_last = self._random.random() < 0.8
+            told = replace(told, epoch=question.epoch, next=b"" if is_last else told.next)
+            if is_last:
+                told = replace(
+                    told, slices=tuple(replace(each, slice=question.first) for each in told.slices)
+                )
         if self._random.random() < 0.9 and isinstance(question, ListBacklinks):
             told = replace(told, url=question.url)
         return replace(told, request=getattr(question, "request", 0))

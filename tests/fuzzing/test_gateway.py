@@ -17,6 +17,8 @@ import pytest
 import trio
 
 from mesh.actors.actor import Address, Message
+from mesh.keys.decree import Signer
+from mesh.keys.signing_key import SigningKey
 from mesh.slot_set import encode_slots
 from peers.engine.files.directory import DirectoryStorage
 from peers.engine.index import Index
@@ -28,14 +30,17 @@ from peers.entities.seal import RowReader
 from peers.entities.sealed_row import KEY_BYTES
 from peers.gateway.http_port import Http, listen
 from peers.gateway.model.messages import (
+    CountTopic,
     FindBacklinks,
     FindRow,
     FindSubmission,
     GatherNotices,
+    GatherRanks,
     JudgeSite,
     KeepRow,
     ListSites,
     ReadLog,
+    ReportUrl,
     SubmitUrl,
 )
 from peers.gateway.model.settings import GatewaySettings
@@ -62,7 +67,7 @@ from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights
 from peers.policy.rules import EVERYTHING, Policy, SearchHistoryRules
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.submission import code_text
-from peers.submissions.verdict import CODE_BYTES
+from peers.submissions.verdict import CODE_BYTES, sign_verdict, verdict_bytes
 from tests.fuzzing.harness import Fuzzer, unharmed
 from tests.fuzzing.hostile_mesh import HostileMesh
 from tests.patience import PATIENCE_S
@@ -94,20 +99,26 @@ QUERIES: Final = [
 ]
 EVERYTHING_ON: Final = Policy(
     rules=EVERYTHING.rules,
-    link_graph=LinkGraphRules(),
+    link_graph=LinkGraphRules(ranks=True),
     search_history=SearchHistoryRules(days=36_500),
-    submissions=SubmissionRules(),
+    submissions=SubmissionRules(reports_per_client=10_000),
     entities=EntityRules(),
     query_log=QueryLogRules(
-        days=9, clicks=True, second=SecondRanking(name="titles", weights=SecondWeights(title=1.0))
+        days=9,
+        clicks=True,
+        click_weight=0.1,
+        second=SecondRanking(name="titles", weights=SecondWeights(title=1.0)),
     ),
 )
 ANSWERED_BY_LIES: Final = (
     FindBacklinks,
     GatherNotices,
+    GatherRanks,
+    CountTopic,
     ReadLog,
     SubmitUrl,
     JudgeSite,
+    ReportUrl,
     FindSubmission,
     ListSites,
     KeepRow,
@@ -282,15 +293,9 @@ async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
     entity = b"/api/entities/" + b"0a" * KEY_BYTES
     entities = (entity, b"/feed/" + secret_of(RowReader(bytes(KEY_BYTES), bytes(KEY_BYTES))).encode())
     pages = (b"/backlinks", b"/api/backlinks", b"/watch", b"/api/watch", b"/api/log", b"/api/submissions")
-    paths = (
-        *pages,
-        b"/submit",
-        b"/submit/" + code,
-        b"/api/submit/" + code,
-        b"/compare",
-        b"/go",
-        *entities,
-    )
+    topics = (b"/topics", b"/api/topics", b"/topic/page", b"/api/topic/page", b"/topic/none")
+    paths = (*pages, b"/submit", b"/submit/" + code, b"/api/submit/" + code, b"/compare", b"/go")
+    opened = (*paths, *topics, *entities, b"/api/graph/ranks", b"/report", b"/moderation", b"/judging")
     names = (
         b"url",
         b"start",
@@ -316,7 +321,15 @@ async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
         b"00" * 9,
     )
     forms = (b"url=http%3A%2F%2Fdocs.test%2F", b"agree=yes", b'{"url": "http://a.test/"}')
-    posted = (b"/submit", b"/api/submit", b"/compare", b"/api/submissions", entity)
+    posted = (
+        b"/submit",
+        b"/api/submit",
+        b"/compare",
+        b"/api/submissions",
+        b"/report",
+        b"/moderation",
+        entity,
+    )
 
     def told(data: bytes) -> bytes:
         random = fuzzer.random
@@ -329,15 +342,12 @@ async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
         if random.random() < 0.7:
             given[b"url"] = ENGLISH_URL.encode()
         query = b"&".join(name + b"=" + quote_from_bytes(value).encode() for name, value in given.items())
-        return request(b"GET", random.choice(paths) + b"?" + query, token)
+        return request(b"GET", random.choice(opened) + b"?" + query, token)
 
     row = {"number": 1, "until_day": 9, "sealed": "AAAA", "signature": "A" * 86 + "=="}
-    samples = [
-        *values,
-        *forms,
-        json.dumps(row).encode(),
-        json.dumps({"code": code.decode(), "accept": True}).encode(),
-    ]
+    signer = Signer(SigningKey.of_secret(b"r" * 32), b"mesh")
+    verdict = verdict_bytes(sign_verdict(signer, bytes(CODE_BYTES), 1_000, is_accepted=True))
+    samples = [*values, *forms, *(json.dumps(each).encode() for each in (row, {"verdict": verdict.hex()}))]
     await ask_all(fuzzer.inputs(samples, REQUEST_BYTES_MAX), told, caplog, lies=fuzzer.random)
 
 

@@ -17,7 +17,7 @@ from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap, write_
 from mesh.actors.codec import encode
 from mesh.config import DoorConfig
 from mesh.errors import RemoteProtocolError
-from mesh.keys.decree import POLICY, WATCH
+from mesh.keys import decree
 from mesh.keys.identity import bytes_of_z85
 from mesh.keys.key_file import load_administrator
 from mesh.membership.model.credentials import PeerCredentials
@@ -28,11 +28,12 @@ from mesh.transport.tcp_endpoint import host_and_port
 from mesh.transport.transport import FRAMES_MAX
 from peers.policy.policy_file import read_policy
 from peers.policy.rules import policy_bytes
+from peers.topics.topic_list import list_body as topics_body
 from peers.watch.list_file import entries_of
 from peers.watch.watch_list import list_body
 from tests.frames import DECODER
 from tests.fuzzing.harness import Fuzzer, unharmed
-from tests.fuzzing.wire_frames import frames_of
+from tests.fuzzing.wire_frames import COUNTED, frames_of
 from tests.live.lab_process import get, node
 from tests.mesh.process.test_member import config_of, member_of, running, until
 
@@ -54,16 +55,19 @@ action = "crawl"
 [query_log]
 days = 30
 clicks = true
+click_weight = 0.1
 
 [query_log.second]
 name = "titles"
 weights = { title = 1.0 }
 
 [submissions]
+reports_per_client = 10000
 
 [entities]
 
 [link_graph]
+ranks = true
 
 [search_history]
 days = 365
@@ -124,16 +128,17 @@ async def test_nothing_that_a_member_sends_harms_another_or_keeps_a_newcomer_out
 
 
 async def _have_all_switched_on(mesh: MeshFolder, member: Member, victim: dict[str, Any]) -> None:
-    """Tell a peer a policy with all that is off otherwise, and a watch list, until it goes by them."""
+    """Tell a peer a policy with all that is off otherwise, a watch list and topics, until it goes by them."""
     administrator = load_administrator(mesh.folder / "admin.key")
     decrees = (
-        administrator.decree(POLICY, "", 1, policy_bytes(read_policy(EVERYTHING_ON, "policy"))),
-        administrator.decree(WATCH, "", 1, list_body(entries_of(["page", "标题 文本"]), 1.0)),
+        administrator.decree(decree.POLICY, "", 1, policy_bytes(read_policy(EVERYTHING_ON, "policy"))),
+        administrator.decree(decree.WATCH, "", 1, list_body(entries_of(["page", "标题 文本"]), 1.0)),
+        administrator.decree(decree.TOPICS, "", 1, topics_body(COUNTED)),
     )
     told = encode("membership", "membership", DecreesTold(decrees))
 
     def is_on() -> bool:
-        paths = ("/api/backlinks", "/compare", "/submit")
+        paths = ("/api/backlinks", "/compare", "/submit", "/api/topic/page")
         return all(get(victim["gateway"], path, url="http://a.test/")[0] == 200 for path in paths)
 
     with trio.fail_after(HONEST_S):

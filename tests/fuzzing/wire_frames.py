@@ -27,11 +27,14 @@ from peers.handover.item_store import Item
 from peers.link_graph.source_row import SourceRow, name_of_source
 from peers.link_graph.target_row import TargetRow, domain_of, name_of_target
 from peers.query_log.log_row import LogRow
+from peers.submissions.report import PageReport
 from peers.submissions.submission import Submission
+from peers.topics.topic_list import FORMAT, CountedTopic, TopicList
 from peers.watch.watch_list import WatchList
 from peers.wire_tags import WIRE_TAGS
 
 assert actors
+COUNTED: Final = TopicList(FORMAT, (CountedTopic("page", "Pages", ("page", "标题 文本"), ("other",)),), 60)
 FRAMES: Final = 2_000
 SLOTS: Final = 50_000
 URLS: Final = tuple(f"http://h{host}.test/{page}" for host in range(5) for page in range(5))
@@ -40,7 +43,10 @@ FLOATS: Final = (0.0, 1.0, 1e9, 2e9, 1e308, -1.0, float("inf"), float("nan"))
 ITEMS_MAX: Final = 3  # of a list
 NESTED: Final = b"\x91" * 5_000 + b"\xc0"
 # What stands in fields of bytes: items of stores, and the values of such items.
-INNER: Final = (SourceRow, TargetRow, Submission, SealedRow, LogRow, Items, WatchList, PeerStatus)
+INNER: Final = (
+    *(SourceRow, TargetRow, Submission, PageReport, SealedRow, LogRow, Items),
+    *(WatchList, TopicList, PeerStatus),
+)
 
 
 def frames_of(random: Random, peers: Sequence[str], count: int = FRAMES) -> list[bytes]:

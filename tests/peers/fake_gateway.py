@@ -104,6 +104,8 @@ class FakeGateway:
         self.hits: list[dict[str, Any]] | None = None  # of every search, instead of many
         self.judged: dict[str, Any] = {}  # the answer of POST /api/submissions
         self.judging: dict[str, Any] = {}  # the answer of /api/judging
+        self.topics: dict[str, Any] = {"number": 0, "topics": []}  # the answer of /api/topics
+        self.topic: dict[str, Any] = {}  # the answer of /api/topic/NAME
         self.watch: dict[str, Any] = {}  # the answer of /api/watch
         self.watch_events: list[bytes] = []  # of /api/watch/events, then the connection ends
         self.followed_from: list[str] = []  # ids that events were asked for behind
@@ -162,6 +164,13 @@ class FakeGateway:
                     return
                 if self.path.startswith("/api/submit/"):
                     self._answer(200, {**gateway.submission, "code": self.path.rpartition("/")[2]})
+                    return
+                if self.path == "/api/topics":
+                    self._answer(200, gateway.topics)
+                    return
+                if self.path.startswith("/api/topic/"):
+                    is_csv = self.path.endswith("?format=csv")
+                    self._send(b"slice,pages\n" if is_csv else json.dumps(gateway.topic).encode())
                     return
                 if self.path.startswith("/api/judging?"):
                     self._answer(200, gateway.judging)
@@ -224,7 +233,9 @@ class FakeGateway:
                     self._answer(200, done)
 
             def _answer(self, status: int, value: dict[str, Any]) -> None:
-                body = json.dumps(value).encode()
+                self._send(json.dumps(value).encode(), status)
+
+            def _send(self, body: bytes, status: int = 200) -> None:
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

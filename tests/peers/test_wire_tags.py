@@ -148,6 +148,7 @@ TAGS = {
     "AskPast": 143,
     "ClicksWanted": 144,
     "ClicksTold": 145,
+    "ReportPage": 146,
     "RanksTold": 150,
     "RanksHeld": 151,
     "RanksBegun": 152,
@@ -158,6 +159,10 @@ TAGS = {
     "SealedKept": 157,
     "ReadSealed": 158,
     "SealedTold": 159,
+    "VisitsTold": 160,
+    "VisitsNoted": 161,
+    "CountsWanted": 162,
+    "CountsTold": 163,
 }
 
 RETIRED_TAGS = {10, 32, 33}

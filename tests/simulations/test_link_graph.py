@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from math import inf
 from random import Random
 
@@ -310,3 +311,18 @@ def test_rows_follow_their_slots_when_one_is_wiped_and_one_leaves() -> None:
     mesh.pass_time(120.0)
     assert len(mesh.running) == 2
     mesh.settle()
+
+
+def test_links_to_a_page_that_was_taken_down_come_back_with_it() -> None:
+    mesh = Mesh(2)
+    mesh.pass_time(60.0)
+    mesh.settle()
+    hidden = max(mesh.web.expected(), key=lambda url: len(mesh.web.expected()[url]))
+    mesh.obey(KEPT, Rule(action=Action.TAKE_DOWN, urls=(hidden,)))
+    mesh.pass_time(120.0)
+    assert hidden not in mesh.found()
+    since = datetime.fromtimestamp(mesh.world.now, UTC)
+    mesh.obey(replace(KEPT, since=since))
+    mesh.pass_time(120.0)
+    mesh.settle()
+    assert len(mesh.found()[hidden]) > 3

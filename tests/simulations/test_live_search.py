@@ -14,7 +14,7 @@ from mesh.actors.actor import Message
 from mesh.urls import host_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.wire_messages import FoundLink
-from peers.gateway.backend import Answer
+from peers.gateway.handling.backend import Answer
 from peers.gateway.live.live_json import LiveJson
 from peers.gateway.live.live_search import LiveEnd, LiveRequest
 from peers.gateway.live_rounds import live_rounds

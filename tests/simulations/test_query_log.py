@@ -14,10 +14,10 @@ from peers.crawler.model.settings import CrawlSettings
 from peers.handover.item_store import Item
 from peers.policy.log_rules import ForgottenQuery, QueryLogRules, query_digest
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
-from peers.query_log.log_row import CLIENTS_TOLD_MIN
+from peers.query_log.log_row import CLIENTS_TOLD_MIN, list_of, number_in
 from peers.query_log.messages import ResultClicked, ResultsShown
 from peers.query_log.query_log import OwnQueryLog, QueryLogStatistics
-from peers.query_log.wire_messages import LogTold, LogWanted
+from peers.query_log.wire_messages import ClicksTold, ClicksWanted, LogTold, LogWanted
 from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb
@@ -91,7 +91,8 @@ class Mesh:
         """Show a page of results to some clients that nobody else is."""
         for _ in range(clients):
             self.clients += 1
-            shown = ResultsShown(query, self.clients.to_bytes(8, "big"), page, 10)
+            listed = list_of(f"http://{number}.test/{query}" for number in range(10)) if page == 1 else b""
+            shown = ResultsShown(query, self.clients.to_bytes(8, "big"), page, 10, listed)
             self.tell(machine, shown)
 
     def tell(self, machine: Machine, message: ResultsShown | ResultClicked) -> None:
@@ -156,6 +157,23 @@ class Mesh:
         for each in (each for told in self.told() for each in told.queries):
             rows[each.query, each.day] = rows.get((each.query, each.day), 0) + each.clients
         return rows
+
+    def clients_listed(self) -> Rows:
+        """The clients that were shown one list, by query and day; each query has but one here."""
+        rows: Rows = {}
+        for each in (each for told in self.told() for each in told.queries):
+            [shown] = each.lists
+            rows[each.query, each.day] = rows.get((each.query, each.day), 0) + shown.clients
+        return rows
+
+    def weights(self, query: str) -> list[tuple[tuple[str, int], ...]]:
+        """The weights of a query's pages that members tell of, but of those that tell of none."""
+        wanted, found = ClicksWanted(1, query_digest(query)), []
+        for machine in self.running:
+            asker = Address(machine.peer, "searcher")
+            sends = self.log(machine).receive(asker, wanted, self.world.now)
+            found += [send.message.weights for send in sends if isinstance(send.message, ClicksTold)]
+        return [weights for weights in found if weights]
 
     def rare_told(self) -> list[int]:
         """How many queries were asked by 1, 2, .. clients."""
@@ -244,6 +262,41 @@ def test_preferences_are_summed_over_peers_and_each_client_counts_once_through_f
     assert b"flooding" not in b"".join(map(_bytes, mesh.told()))
 
 
+def test_whoever_takes_over_tells_the_same_weights_of_clicks_and_nobody_else_tells_any() -> None:
+    """Clicks are told again, messages get lost and repeated, and the peer that kept the query dies."""
+    rules = QueryLogRules(days=7, clicks=True, click_weight=0.1)
+    mesh = Mesh(9, started=4, rules=rules, start_s=DAY_S - 600.0)
+    mesh.network.set_loss(0.1)
+    mesh.network.set_repetition(0.2)
+    for client, url in enumerate(["http://a.test/"] * 12 + ["http://b.test/"] * 6 + ["http://c.test/"] * 4):
+        for _ in range(2):
+            clicked = ResultClicked("glacier", client.to_bytes(8, "big"), 1, url)
+            mesh.tell(mesh.machines[client % 2], clicked)
+    for _ in range(300):
+        mesh.tell(mesh.machines[0], ResultClicked("glacier", b"flooding", 1, "http://spam.test/"))
+    mesh.network.set_loss(0.0)
+    mesh.network.set_repetition(0.0)
+    mesh.rest()
+    assert mesh.weights("glacier") == [], "the day is not over"
+    mesh.pass_time(DAY_S - mesh.world.now % DAY_S + 60.0)
+    mesh.rest()
+    expected = (("http://a.test/", 1_000), ("http://b.test/", 500))
+    assert mesh.weights("glacier") == [expected]
+    slot = number_in(query_digest("glacier")) % SLOTS
+    own = {each.peer: each for each in mesh.running}
+    ownership = mesh.running[0].ownership
+    assert ownership is not None
+    keeper = own[ownership.answerer_of(slot) or ""]
+    keeper.crash(is_power_loss=True)
+    mesh.pass_time(60.0)
+    mesh.rest()
+    assert mesh.weights("glacier") == [expected]
+    keeper.start()
+    mesh.pass_time(10.0)
+    mesh.rest()
+    assert mesh.weights("glacier") == [expected]
+
+
 def test_of_a_query_that_few_have_asked_on_a_day_only_a_count_leaves_the_log() -> None:
     mesh = Mesh()
     for clients, query in enumerate(("my name", "my illness", "my street", "my debts"), 1):
@@ -283,6 +336,7 @@ def test_under_faults_no_row_is_lost_that_was_noted_and_none_counts_twice(seed: 
     mesh.rest()
     after = mesh.clients_told()
     assert sum(after.values()) == mesh.clients > n_stable
+    assert mesh.clients_listed() == after
     mesh.check_replicas(mesh.clients)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import msgspec
 from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message
@@ -20,14 +21,19 @@ from peers.gateway.model.messages import (
     AddSeeds,
     FindSubmission,
     JudgeSite,
+    ListSites,
+    ReportUrl,
     SiteAnswered,
+    SitesListed,
     SubmissionFound,
     SubmitUrl,
 )
 from peers.gateway.model.settings import GatewaySettings
+from peers.handover.item_store import Item
+from peers.handover.wire_messages import ItemsChanged
 from peers.policy.rules import OF_SEEDS, Policy, policy_bytes
 from peers.policy.submission_rules import SubmissionRules
-from peers.submissions.submission import Submission, SubmissionState, code_of, code_text
+from peers.submissions.submission import Submission, SubmissionState, code_of, code_text, name_of, row_bytes
 from peers.submissions.verdict import sign_verdict
 from peers.submissions.wire_messages import DOMAIN_FULL, FORGED, OFF
 from simulations.faults.clock import VirtualClock
@@ -344,6 +350,51 @@ def test_an_administrator_comes_first_where_there_is_moderation() -> None:
     row = mesh.row(other.code)
     assert (row.state, row.why) == (SubmissionState.REFUSED, "spam")
     assert not mesh.pages_of(mesh.home(4))
+
+
+def test_a_verdict_outlives_its_gateway_and_its_keeper_and_no_member_brings_a_forged_one() -> None:
+    mesh = Mesh(SubmissionRules(pages_per_site=5))
+    home, other = mesh.home(3), mesh.home(4)
+    answer, waiting = mesh.submit(home, is_proven=True), mesh.submit(other, is_proven=True)
+    verdict = sign_verdict(mesh.members.owner, answer.code, mesh.world.now, is_accepted=True)
+    judged = mesh.ask(JudgeSite, verdict)
+    assert isinstance(judged, SiteAnswered)
+    assert not judged.refusal
+    liar, slot = mesh.machines[0], slot_of(host_of(other), SLOTS)
+    made_s = int(mesh.world.now)
+    moved = Submission(other, made_s, False, False, 5_000, replace(verdict, code=waiting.code), is_known=True)
+    item = Item(slot, name_of(waiting.code), row_bytes(moved))
+    lie = ItemsChanged(1 << 40, mesh.world.now, msgspec.msgpack.encode([item]))
+    for machine in mesh.machines[1:]:
+        mesh.world.repeat(Address(liar.peer, "submissions"), Address(machine.peer, "submissions"), lie)
+    mesh.pass_time(5.0)
+    owner = mesh.owner_of(home)
+    owner.crash()
+    assert mesh.wait_for(answer.code, SubmissionState.DONE, 600.0).visited == 5
+    assert mesh.row(waiting.code).state is SubmissionState.MODERATED
+    assert not mesh.pages_of(other)
+
+
+def test_reports_are_counted_alike_by_any_number_of_peers_also_when_one_dies() -> None:
+    rules, told = SubmissionRules(reports_per_client=9), []
+    for machines in (1, 3, 5):
+        mesh = Mesh(rules, machines=machines)
+        for number, url in enumerate([mesh.home(1), mesh.home(2), mesh.home(1), mesh.home(1)]):
+            reporter = bytes([number % 3]) * 8
+            answer = mesh.ask(ReportUrl, url, reporter)
+            assert isinstance(answer, SiteAnswered)
+            assert not answer.refusal
+        if machines > 1:
+            mesh.owner_of(mesh.home(1)).crash()
+            mesh.pass_time(60.0)
+        reports = []
+        for peer in [each.peer for each in mesh.machines if each.is_running]:
+            listed = mesh.ask(ListSites, peer)
+            assert isinstance(listed, SitesListed)
+            reports += [(each.url, each.readers) for each in listed.told.reports]
+        told.append(sorted(reports))
+    assert told[0] == sorted([(mesh.home(1), 2), (mesh.home(2), 1)])
+    assert told[0] == told[1] == told[2]
 
 
 def test_without_need_of_a_proof_one_page_is_visited_and_its_links_are_not_followed() -> None:

@@ -6,24 +6,24 @@ followed, and what they carry to who takes them in. None knows of another, nor o
 have their turns by politeness, and an order only says which of those that may be asked now goes first
 (`lane_of`).
 
-    breadth   by depth; every host gives one page before any gives its second (`host_turns`) depth     the
-    furthest from a seed first, as far as `depth_max`: depth-first, bounded weight    N by weight, then M at
-    random. The weight of what was not fetched is predicted: by its URL, by the
-              page that links to it, by the text of that link, by how many hosts do. The true one is known
+    breadth   by depth; every host gives one page before any gives its second (`host_turns`)
+    layers    by depth, over all hosts that may be asked: layer k + 1 of any after layer k of all, 16 layers
+    depth     the furthest from a seed first, as far as `depth_max`: depth-first, bounded
+    weight    N by weight, then M at random. The weight of what was not fetched is predicted: by its URL, by
+              the page that links to it, by the text of that link, by how many hosts do. The true one is known
               after the fetch, and is what its links go by
     fish      links of relevant pages first, of others behind these; links to other sites before links within
               one. A relevant page may have more of its links followed (`width`), and those who lead away from
               relevant pages get `steps` clicks to find another one; then that branch ends
     focused   by what is likely to be relevant: the text of the link and its path, and the page that has it.
-    What
-              is not likely is visited behind all that is, and only for `steps` clicks (tunnelling)
+              What is not likely is visited behind all that is, and only for `steps` clicks (tunnelling)
 
 With `starts_anew` what is reached from new seeds goes before all that was known. Breadth and depth, each from
 what is known or anew, are the four starts of RBSE's spider. A seed may have `levels`, as in WWWW: so many
 clicks from it, and no more.
 
 Sources: Eichmann 1994 (RBSE); McBryan 1994 (WWWW); De Bra and Post 1994 (fish); Chakrabarti et al. 1999
-(focused); Li, Yan, Wang 2004, 3.5 (weight of a URL), 6.1 (prediction).
+(focused); Li, Yan, Wang 2004, 3.5 (weight of a URL), 6.1 (prediction), 13.2 (layers).
 """
 
 from __future__ import annotations
@@ -106,6 +106,11 @@ def _breadth(link: LinkTarget, ordering: CrawlOrder, guide: GuideWords) -> int:
     return link.found.depth
 
 
+def _layers(link: LinkTarget, ordering: CrawlOrder, guide: GuideWords) -> int:
+    """Return a rank in the lane of the depth: hosts with a page of a layer go before those of the next."""
+    return min(link.found.depth, _LANES_OF_SPAN - 1) << _LANE_BITS
+
+
 def _depth(link: LinkTarget, ordering: CrawlOrder, guide: GuideWords) -> int:
     return _SPAN - min(link.found.depth, _SPAN)
 
@@ -175,6 +180,7 @@ Onward: TypeAlias = Callable[[PageSeen, Iterable[FoundLink], CrawlOrder, GuideWo
 
 ORDERS: Final[dict[Order, tuple[Rank, Onward]]] = {
     Order.BREADTH: (_breadth, _all),
+    Order.LAYERS: (_layers, _all),
     Order.DEPTH: (_depth, _all),
     Order.WEIGHT: (_weight, _all),
     Order.FISH: (_fish, _school),

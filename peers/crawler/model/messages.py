@@ -17,6 +17,7 @@ from peers.crawler.model.wire_messages import FoundLink
 from peers.documents.content import Lack
 from peers.engine.pages.document import Document
 from peers.storage.messages import CpuSeconds
+from peers.topics.topic_list import TopicMarks
 from peers.watch.watched import PageWatch
 
 
@@ -49,6 +50,7 @@ class PageParsed(Message, frozen=True):
     is_fatal: bool = False  # its document has ended the process that read it
     site_code: str = ""  # by which the page says that its site was submitted; "" for none
     watched: PageWatch | None = None  # of the watch list; None when nothing is
+    topics: TopicMarks | None = None  # None while no topic is counted
 
 
 class ParseFailed(Message, frozen=True):

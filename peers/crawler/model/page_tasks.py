@@ -26,16 +26,26 @@ class DecodeBeginning(msgspec.Struct, frozen=True, array_like=True):
     n_bytes: int
 
 
-class ParseWatched(msgspec.Struct, frozen=True, array_like=True):
-    """Take a page apart, and find the entries of a watch list in it.
+class SoughtList(msgspec.Struct, frozen=True, array_like=True):
+    """A list of strings that are sought in pages, as a decree has it."""
 
-    Answered as `ParsePage`, or by `ListWanted`, when the process does not know the list and it is not here.
+    number: int  # of the decree
+    digest: bytes  # b"" for no list
+    body: bytes = b""  # b"" when the process may know it
+
+
+NO_LIST: Final = SoughtList(0, b"")
+
+
+class ParseWatched(msgspec.Struct, frozen=True, array_like=True):
+    """Take a page apart, and find the entries of a watch list and the strings of topics in it.
+
+    Answered as `ParsePage`, or by `ListWanted`, when the process does not know a list and it is not here.
     """
 
     page: ParsePage
-    number: int  # of the list
-    digest: bytes
-    body: bytes  # b"" when the process may know it
+    watch: SoughtList = NO_LIST
+    topics: SoughtList = NO_LIST
 
     @property
     def url(self) -> str:
@@ -43,7 +53,7 @@ class ParseWatched(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ListWanted(msgspec.Struct, frozen=True, array_like=True):
-    """The page is to be ordered again, with the list."""
+    """The page is to be ordered again, with the lists."""
 
 
 class BeginningDecoded(msgspec.Struct, frozen=True, array_like=True):

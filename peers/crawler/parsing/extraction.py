@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
@@ -71,6 +71,7 @@ from peers.storage.archive.warc import (
     response_record,
 )
 from peers.storage.messages import ParseRecords, RecordsParsed
+from peers.topics.topic_list import TopicMarks
 from peers.watch.watched import PageWatch
 
 # Of a body: with its text, of three or four bytes a character, it goes into one frame between peers (16 MiB).
@@ -78,15 +79,22 @@ KEPT_BYTES_MAX: Final = 11 << 20
 CUT_BYTES: Final = 1 << 20  # of a longer one: to read it is no use, nobody opens half a file
 
 
-# What of a page administrators are to be told of.
-FindWatched: TypeAlias = Callable[[ParsedPage], PageWatch | None]
+class Sought(NamedTuple):
+    """The strings of lists that were found in a page; None of each list that there is none of."""
+
+    watched: PageWatch | None = None  # administrators are to be told of it
+    topics: TopicMarks | None = None
+
+
+FindSought: TypeAlias = Callable[[ParsedPage], Sought]
+NOTHING_SOUGHT: Final = Sought()
 
 
 def extract(
     fetched: PageFetched,
     visit: int,
     read: ReadDocument = read_document,
-    find_watched: FindWatched | None = None,
+    find_sought: FindSought | None = None,
     *,
     finds_ftp: bool = False,
 ) -> PageParsed | ParseFailed:
@@ -94,7 +102,7 @@ def extract(
 
     Args:
       read: what reads documents of other formats than HTML.
-      find_watched: None where nothing is watched for.
+      find_sought: None where nothing is sought.
       finds_ftp: links to directories of FTP servers are wanted as well.
     """
     media_type = named_media_type(content_type := header_of(fetched, "content-type"))
@@ -117,9 +125,8 @@ def extract(
     if media_type in PACKED_MEDIA_TYPES and not _may_be_read(fetched):
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     is_feed = begins_like_feed(fetched.body) and not fetched.url.startswith(FTP)
-    if not (is_feed or fetched.url.startswith(FTP)) and begins_like_list(
-        fetched.body
-    ):  # whatever its server calls it
+    is_list = begins_like_list(fetched.body) and not fetched.url.startswith(FTP)
+    if is_list and not is_feed:  # whatever its server calls it
         return _list(fetched.url, pages_listed(fetched.url, fetched.body, "", content_type) or ())
     try:
         tags, refresh = headers_of(fetched, ROBOTS_TAG), header_of(fetched, "refresh") or ""
@@ -129,18 +136,19 @@ def extract(
     page = said.page
     if page.type == LISTING:  # it is the same as long as its entries are, whatever is around them
         digest = _entries_digest(page)
-    listed = pages_listed(fetched.url, fetched.body, "", content_type) if is_feed else None
+    sought = NOTHING_SOUGHT if find_sought is None else find_sought(page)
     return PageParsed(
         url=fetched.url,
         records=_records(fetched, stamp, said.content),
         document=document_of(page, stamp, header_of(fetched, "last-modified"), headers_of(fetched, LINK)),
-        links=_links(page, listed or ()),
+        links=_links(page, pages_listed(fetched.url, fetched.body, "", content_type) if is_feed else None),
         digest=digest,
         lack=said.lack,
         text_mark=text_mark(page),
         text_shape=text_shape(page),
         site_code=page.site_code,
-        watched=None if find_watched is None else find_watched(page),
+        watched=sought.watched,
+        topics=sought.topics,
     )
 
 
@@ -176,8 +184,9 @@ def text_shape(page: ParsedPage) -> int:
     return xxh3_64_intdigest(text) & 0xFFFFFFFF or 1
 
 
-def _links(page: ParsedPage, listed: tuple[Listed, ...]) -> tuple[FoundLink, ...]:
+def _links(page: ParsedPage, listed: tuple[Listed, ...] | None) -> tuple[FoundLink, ...]:
     """The links of a page; those that a feed lists come first, and are known as such; its icon is last."""
+    listed = listed or ()
     known = frozenset(each.url for each in listed)
     return (
         *_listed_links(listed),

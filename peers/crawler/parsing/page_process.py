@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from typing import Final
+from collections.abc import Callable
+from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -25,16 +26,18 @@ from peers.crawler.model.page_tasks import (
     Order,
     ParserAnswer,
     ParseWatched,
+    SoughtList,
     decode_task,
     encode,
     given_up,
 )
 from peers.crawler.model.web_request import FailureReason
-from peers.crawler.parsing.extraction import FindWatched, extract, extract_again, read_robots
+from peers.crawler.parsing.extraction import Sought, extract, extract_again, read_robots
 from peers.crawler.parsing.page_reader import read_nothing
 from peers.crawler.parsing.parser import ParsedPage
 from peers.documents.reader import read_document
 from peers.storage.messages import ParseRecords
+from peers.topics.topic_list import TopicMarks
 from peers.watch.watched import PageWatch
 
 COMMAND: Final = (sys.executable, "-P", "-m", "peers.crawler.parsing.page_process")
@@ -50,8 +53,7 @@ def carry_out(encoded: bytes) -> bytes:
     # There is one thread; that of the process moves by ticks while it has a limit.
     began_s = time.thread_time()
     try:
-        if isinstance(order, ParseWatched) and order.body and order.digest != _watch.digest:
-            _watch.take(order)
+        if isinstance(order, ParseWatched) and _lists.take(order):
             began_s = time.thread_time()  # the page has no part in what a new list costs
         answer = _answer(order)
         if isinstance(answer, ParserAnswer):
@@ -73,11 +75,11 @@ def _answer(order: Order) -> Answer:
         case ParsePage(page, visit, is_unread, finds_ftp):
             read = read_nothing if is_unread else read_document
             return extract(page, visit, read, finds_ftp=finds_ftp)
-        case ParseWatched(ParsePage(page, visit, is_unread, finds_ftp), digest=digest):
-            if digest != _watch.digest:
+        case ParseWatched(ParsePage(page, visit, is_unread, finds_ftp)):
+            if not _lists.are_those_of(order):
                 return ListWanted()
             read = read_nothing if is_unread else read_document
-            return extract(page, visit, read, _watch.find, finds_ftp=finds_ftp)
+            return extract(page, visit, read, _lists.find, finds_ftp=finds_ftp)
         case ParseRecords():
             return extract_again(order, read_nothing if order.is_unread else read_document)
         case ParseRobots():
@@ -89,36 +91,75 @@ def _answer(order: Order) -> Answer:
                 return NotDecoded(str(error))
 
 
-class _Watch:
-    """The automaton of the watch list that came last."""
+Found = TypeVar("Found")
+Find: TypeAlias = Callable[[ParsedPage], Found]
+
+
+class _Automaton(Generic[Found]):
+    """The automaton of the list of one kind that came last."""
+
+    def __init__(self, called: str, build: Callable[[SoughtList], Find[Found]]) -> None:
+        self._called, self._build = called, build
+        self._find: Find[Found] | None = None
+        self.digest = b""
+
+    def take(self, sought: SoughtList) -> bool:
+        """Build that of a list, unless it is here; the one before goes first."""
+        if sought.digest == self.digest or (sought.digest and not sought.body):
+            return False
+        self.digest, self._find = sought.digest, None
+        try:
+            self._find = self._build(sought) if sought.body else None
+        except Exception:  # as below
+            logger.exception("%s not used number=%d", self._called, sought.number)
+        return True
+
+    def find(self, page: ParsedPage) -> Found | None:
+        """Return the strings of the list in a page."""
+        if self._find is None:
+            return None
+        try:
+            return self._find(page)
+        except Exception:  # an error of our code must cost notices and counts, and no page
+            logger.exception("page not searched for %s url=%s", self._called, page.url)
+            return None
+
+
+class _Lists:
+    """The automatons of all lists. Their modules are loaded with the first list."""
 
     def __init__(self) -> None:
-        self.digest = b""
-        self.find: FindWatched | None = None
+        self._watch = _Automaton("watch list", _find_watched)
+        self._topics = _Automaton("topics", _find_topics)
 
-    def take(self, order: ParseWatched) -> None:
-        """Build that of a list; the one before goes first. Its modules are loaded with the first."""
-        from peers.watch.matcher import Matcher
-        from peers.watch.watch_list import list_in
+    def take(self, order: ParseWatched) -> bool:
+        is_new = self._watch.take(order.watch)
+        return self._topics.take(order.topics) or is_new
 
-        self.digest, self.find = order.digest, None
-        try:
-            matcher = Matcher(order.number, list_in(order.body).entries)
-        except Exception:  # as below
-            logger.exception("watch list not used number=%d", order.number)
-            return
+    def are_those_of(self, order: ParseWatched) -> bool:
+        return (self._watch.digest, self._topics.digest) == (order.watch.digest, order.topics.digest)
 
-        def find(page: ParsedPage) -> PageWatch | None:
-            try:
-                return matcher.watch(page.title, page.text, is_quotable=not page.is_nosnippet)
-            except Exception:  # an error of our code must cost notices, and no page
-                logger.exception("page not searched for watched words url=%s", page.url)
-                return None
-
-        self.find = find
+    def find(self, page: ParsedPage) -> Sought:
+        return Sought(self._watch.find(page), self._topics.find(page))
 
 
-_watch: Final = _Watch()
+def _find_watched(sought: SoughtList) -> Find[PageWatch | None]:
+    from peers.watch.matcher import Matcher
+    from peers.watch.watch_list import list_in
+
+    matcher = Matcher(sought.number, list_in(sought.body).entries)
+    return lambda page: matcher.watch(page.title, page.text, is_quotable=not page.is_nosnippet)
+
+
+def _find_topics(sought: SoughtList) -> Find[TopicMarks]:
+    from peers.topics.string_matcher import StringMatcher
+    from peers.topics.topic_list import list_in
+
+    matcher = StringMatcher(sought.digest, list_in(sought.body))
+    return lambda page: matcher.marks(page.title, page.text)
+
+
+_lists: Final = _Lists()
 
 
 if __name__ == "__main__":

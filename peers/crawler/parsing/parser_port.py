@@ -18,16 +18,19 @@ from mesh.actors.actor import Address, Message
 from mesh.actors.port import Deliver
 from mesh.domains import registrable_domain
 from mesh.errors import LocalProtocolError
+from mesh.keys.decree import TOPICS
 from mesh.membership.model.messages import DecreesInForce
 from mesh.process.workshop import Answer, Workshop, WorkshopFault
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage, ParseRobots, RobotsParsed
 from peers.crawler.model.page_tasks import (
+    NO_LIST,
     ListWanted,
     ParserAnswer,
     ParserOrder,
     ParseWatched,
+    SoughtList,
     decode_answer,
     encode,
     given_up,
@@ -38,8 +41,8 @@ from peers.crawler.parsing.parser_queue import ParserQueue
 from peers.documents.content import Lack
 from peers.documents.formats import named_media_type
 from peers.storage.messages import ParseRecords, RecordsParsed
+from peers.topics.topic_list import TopicsInForce, topics_of
 from peers.watch.watch_list import WatchInForce, watch_of
-from peers.watch.watched import PageWatch
 
 # What goes to a process at once: a trip costs 0.2 ms, a page 2 ms. While one is under way the next
 # pages gather by themselves; to wait for them before a trip costs as much as it saves.
@@ -62,6 +65,38 @@ class StoredText(NamedTuple):
     icon: str = ""  # URL of the icon that it names for its site; "" for none
 
 
+class _Sought(NamedTuple):
+    """The lists of strings that are sought in pages."""
+
+    watch: WatchInForce | None = None
+    topics: TopicsInForce | None = None
+
+    @property
+    def is_anything(self) -> bool:
+        return self.watch is not None or self.topics is not None
+
+    def may_say(self, said: PageParsed) -> bool:
+        """Are all strings that were found of these lists? A page may have taken its process over."""
+        watched, marks = said.watched, said.topics
+        if watched is not None:
+            watch = self.watch
+            if watch is None or watched.number != watch.number:
+                return False
+            if not watch.names.issuperset(hit.entry for hit in watched.hits):
+                return False
+        if marks is None:
+            return True
+        topics = self.topics
+        is_of_list = topics is not None and marks.digest == topics.digest
+        return is_of_list and topics is not None and all(key in topics.by_key for key, _ in marks.levels)
+
+
+def _list_of(sought: WatchInForce | TopicsInForce | None, *, has_body: bool) -> SoughtList:
+    if sought is None:
+        return NO_LIST
+    return SoughtList(sought.number, sought.digest, sought.body if has_body else b"")
+
+
 ReadStored: TypeAlias = Callable[[str, bytes], Awaitable[StoredText]]  # of a URL and its records
 Order: TypeAlias = tuple[str, ParserOrder]
 
@@ -78,7 +113,7 @@ class ParserPort:
         self._workshop = workshop
         self._orders: ParserQueue[Order] = ParserQueue()
         self._has_orders = trio.Event()
-        self._watch: WatchInForce | None = None
+        self._sought = _Sought()
         self._unlisted: set[tuple[str, int]] = set()  # visits that go again, to a process without the list
 
     def receive(self, source: Address, message: Message) -> None:
@@ -86,8 +121,10 @@ class ParserPort:
             case ParsePage() | ParseRecords() | ParseRobots():
                 self._orders.add(_domain_of(message), (source.actor, message))
                 self._has_orders.set()
+            case DecreesInForce(kind, decrees) if kind == TOPICS:
+                self._sought = self._sought._replace(topics=topics_of(decrees, self._sought.topics))
             case DecreesInForce(decrees=decrees):
-                self._watch = watch_of(decrees, self._watch)
+                self._sought = self._sought._replace(watch=watch_of(decrees, self._sought.watch))
             case _:
                 raise LocalProtocolError(f"the parser got a {type(message).__name__}")
 
@@ -118,16 +155,16 @@ class ParserPort:
         return orders
 
     async def _have_carried_out(self, orders: list[Order], deliver: Deliver) -> None:
-        waiting, watch = iter(orders), self._watch
+        waiting, sought = iter(orders), self._sought
         encoded = [encode(order) for _, order in orders]
         listed: Set[tuple[str, int]] = frozenset()
-        if watch is not None:
+        if sought.is_anything:
             listed = self._unlisted.intersection(_visit_of(order) for _, order in orders)
-            encoded = [self._encoded(order, watch) for _, order in orders]
+            encoded = [self._encoded(order, sought) for _, order in orders]
 
         def take(answer: Answer) -> None:
             actor, order = next(waiting)
-            if answer == LIST_WANTED and watch is not None and _visit_of(order) not in listed:
+            if answer == LIST_WANTED and sought.is_anything and _visit_of(order) not in listed:
                 self._unlisted.add(_visit_of(order))
                 self._charge(order, 0.0)
                 self.receive(Address(self._address.peer, actor), order)
@@ -143,21 +180,23 @@ class ParserPort:
                 )
             else:
                 said = _understood(order, answer)
-                if isinstance(said, PageParsed) and said.watched is not None:
-                    said = _watched_by(watch, said, said.watched)
+                if isinstance(said, PageParsed) and not sought.may_say(said):
+                    logger.error("page not searched, its process talks nonsense url=%s", said.url)
+                    said = msgspec.structs.replace(said, watched=None, topics=None)
                 self._charge(order, FATAL_CPU_S if isinstance(answer, WorkshopFault) else said.cpu_s)
                 deliver(self._address, actor, said)
 
         await self._workshop.carry_out(encoded, take)
 
-    def _encoded(self, order: ParserOrder, watch: WatchInForce) -> bytes:
-        """Return an order as a process takes it; the list goes with it when that process has asked for it."""
+    def _encoded(self, order: ParserOrder, sought: _Sought) -> bytes:
+        """Return an order as a process takes it; lists go with it when that process has asked for them."""
         if not isinstance(order, ParsePage):
             return encode(order)
         visit = _visit_of(order)
-        body = watch.body if visit in self._unlisted else b""
+        has_bodies = visit in self._unlisted
         self._unlisted.discard(visit)
-        return encode(ParseWatched(order, watch.number, watch.digest, body))
+        lists = (_list_of(each, has_body=has_bodies) for each in sought)
+        return encode(ParseWatched(order, *lists))
 
     def _charge(self, order: ParserOrder, cpu_s: float) -> None:
         self._orders.charge(_domain_of(order), cpu_s)
@@ -212,15 +251,6 @@ def _understood(order: ParserOrder, answer: Answer) -> ParserAnswer:
         pass
     logger.error("page not taken apart, its process talks nonsense url=%s", order.url)
     return given_up(order, FailureReason.PARSER)
-
-
-def _watched_by(watch: WatchInForce | None, said: PageParsed, found: PageWatch) -> PageParsed:
-    """Return an answer without hits that no list has: a page may have taken its process over."""
-    is_of_list = watch is not None and found.number == watch.number
-    if watch is not None and is_of_list and watch.names.issuperset(hit.entry for hit in found.hits):
-        return said
-    logger.error("watch list not found in a page, its process talks nonsense url=%s", said.url)
-    return msgspec.structs.replace(said, watched=None)
 
 
 def _is_of(url: str, said: PageParsed | ParseFailed | RecordsParsed) -> bool:

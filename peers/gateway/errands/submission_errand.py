@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership
 from mesh.domains import registrable_domain
-from mesh.urls import host_of
+from mesh.urls import host_of, is_canonical
 from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.owner_orders import Current, OwnerOrders, Step
 from peers.gateway.errands.round import Round
@@ -19,6 +19,7 @@ from peers.gateway.model.messages import (
     FindSubmission,
     JudgeSite,
     ListSites,
+    ReportUrl,
     SiteAnswered,
     SitesListed,
     SubmissionFound,
@@ -26,14 +27,17 @@ from peers.gateway.model.messages import (
 )
 from peers.submissions.domain_day import domain_digest, slot_of_domain
 from peers.submissions.submission import code_of, is_row, joined, slot_of_code
+from peers.submissions.verdict import TIME_S_MAX
 from peers.submissions.wire_messages import (
     UNKNOWN,
     ClaimDomain,
     JudgeSubmission,
     ReadSubmissions,
+    ReportPage,
     SubmissionAnswered,
     SubmissionsTold,
     SubmitSite,
+    ToldReport,
     ToldSubmission,
 )
 
@@ -92,6 +96,28 @@ class JudgeErrand(_Orders):
         verdict, code = order.verdict, order.verdict.code
         steps: list[Step] = [(slot_of_code(code), lambda request: JudgeSubmission(request, verdict))]
         super().__init__(number, me, order.ticket, code, steps, current)
+
+
+class ReportErrand(_Orders):
+    """Answers one `ReportUrl` by one `SiteAnswered`."""
+
+    def __init__(self, number: int, me: str, order: ReportUrl, current: Current) -> None:
+        slot = current().slot_of(host_of(order.url))
+        steps: list[Step] = [(slot, lambda request: ReportPage(request, order.url, order.reporter))]
+        super().__init__(number, me, order.ticket, b"", steps, current)
+
+
+def submission_order(
+    number: int, me: str, order: SubmitUrl | JudgeSite | ReportUrl, current: Current
+) -> Errand:
+    """Return the errand that has the mesh take a submission, a verdict or a report."""
+    match order:
+        case SubmitUrl():
+            return SubmitErrand(number, me, order, current)
+        case JudgeSite():
+            return JudgeErrand(number, me, order, current)
+        case ReportUrl():
+            return ReportErrand(number, me, order, current)
 
 
 class SubmissionLookup(Errand):
@@ -155,8 +181,14 @@ class SubmissionList(Errand):
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
         if not isinstance(message, SubmissionsTold) or not self._round.accepts(source, message.request):
             return None
-        told = replace(message, rows=_sound(message.rows, self._slot_of))
+        reports = tuple(each for each in message.reports if self._is_sound(each))
+        told = replace(message, rows=_sound(message.rows, self._slot_of), reports=reports)
         return self._end(SitesListed(self.ticket, self._peers, self._peer, told))
+
+    @staticmethod
+    def _is_sound(report: ToldReport) -> bool:
+        """Is it one of a page? A page about others could not even be made."""
+        return is_canonical(report.url) and report.first_s <= report.last_s <= TIME_S_MAX
 
     def wake(self, now: float) -> list[Send]:
         if self._round.is_over(now):

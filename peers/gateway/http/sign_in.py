@@ -1,12 +1,12 @@
 """How a browser, which cannot send the token of an administrator with every page, proves to know it.
 
-Who posts the token once gets a *pass*: a cookie that is good for some hours and lets see, and judge on
-`/moderation` if the token lets order. Other orders still want the token itself. Browsers send the cookie with
-no request that a page of another site makes (`SameSite`), and such requests are refused besides. Cookies of a
-name go to every port of it: the pass has an end, the right and the signer of the token that was given for it,
-and a sum that only who has the peer's own token can make, and nothing of any token; and the gateways of one
-machine, which have tokens of their own, have cookies of different names. It ends with the token, and with the
-rights of who signed that.
+Who posts the token once gets a *pass*: a cookie that is good for some hours and lets see, and judge and take
+down on `/moderation` if the token lets order. Other orders still want the token itself. Browsers send the
+cookie with no request that a page of another site makes (`SameSite`), and such requests are refused besides.
+Cookies of a name go to every port of it: the pass has an end, the right and the signer of the token that was
+given for it, and a sum that only who has the peer's own token can make, and nothing of any token; and the
+gateways of one machine, which have tokens of their own, have cookies of different names. It ends with the
+token, and with the rights of who signed that.
 """
 
 from __future__ import annotations

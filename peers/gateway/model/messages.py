@@ -21,6 +21,7 @@ from peers.storage.wire_messages import ToldVersion
 from peers.submissions.submission import Submission
 from peers.submissions.verdict import Verdict
 from peers.submissions.wire_messages import SubmissionsTold
+from peers.topics.wire_messages import ContentCounts, SliceCounts
 from peers.watch.wire_messages import NOTICES_TOLD_MAX, NoticesTold
 
 
@@ -106,6 +107,26 @@ class NoticesGathered(Message, frozen=True):
     told: tuple[tuple[str, NoticesTold], ...]
     silent: tuple[str, ...]  # peers that have not answered
     names: tuple[tuple[str, str], ...] = ()  # of members, by id
+
+
+class CountTopic(Message, frozen=True):
+    """HTTP to searcher: how many pages are on a topic, slice by slice? Answered by `CountsSummed`."""
+
+    ticket: int
+    key: bytes
+    slice_s: int
+    starts_s: int  # as in `TopicList`
+    kept: int  # slices that are wanted, the last ones that are over
+
+
+class CountsSummed(Message, frozen=True):
+    """Searcher to HTTP: the counts of all peers, by slice, and of the contents of all slices together."""
+
+    ticket: int
+    end: int  # number of the slice of now, which is not counted yet
+    slices: tuple[SliceCounts, ...]
+    together: ContentCounts
+    left_s: float = 0.0  # until that slice is over
 
 
 class GatherRanks(Message, frozen=True):
@@ -456,6 +477,14 @@ class JudgeSite(Message, frozen=True):
 
     ticket: int
     verdict: Verdict
+
+
+class ReportUrl(Message, frozen=True):
+    """HTTP to searcher: a reader reports a page. Answered by `SiteAnswered`, without a code."""
+
+    ticket: int
+    url: str  # canonical
+    reporter: bytes  # `report.reporter_of`
 
 
 class SiteAnswered(Message, frozen=True):

@@ -83,13 +83,13 @@ class HitList:
         n_candidates = MODEL_DEPTH if has_model else 0
         of_url = {hit.url: (share, hit) for share, hit in found[:n_candidates]}
         self._candidates = [Candidate(url, hit.score, hit.features) for url, (_, hit) in of_url.items()]
-        if clicked:
+        if clicked is not NOTHING_CLICKED:
             self._candidates = [
                 each._replace(clicked=clicked.get(each.url, 0.0)) for each in self._candidates
             ]
         ranked = [
             RankedHit(*of_url[each.url], each.score, True)
-            for each in reranked(self._candidates, scale or 0.0, has_clicks=bool(clicked))
+            for each in reranked(self._candidates, scale or 0.0, has_clicks=clicked is not NOTHING_CLICKED)
         ]
         if draft is not None:
             ranked = _drafted(ranked, self._candidates, scale or 0.0, draft)

@@ -172,6 +172,9 @@ class MergedHits:
         """
         task, step = self._task, self._step
         mended = task.mended
+        suggestion = mended.text if mended and not mended.is_sure else ""
+        if task.view.user_words and not suggestion:
+            suggestion = self._listed_word(with_all)
         return PagesFound(
             ticket=task.order.ticket,
             terms=task.query.terms,
@@ -186,20 +189,19 @@ class MergedHits:
             next=self._next,
             order=task.order.order,
             corrected=mended.text if mended and mended.is_sure else "",
-            suggestion=mended.text if mended and not mended.is_sure else self._listed_word(with_all),
+            suggestion=suggestion,
             also_called=() if self._start else self._other_names(excerpt_of),
             teams=self._teams() if self._draft else (),
         )
 
     def _listed_word(self, with_all: int | None) -> str:
-        """Return the query with a word that the policy lists, where no page has what sounds like it."""
-        words = self._task.view.user_words
+        """Return the query with a word that the policy lists for one like it that is on no page; else ""."""
         has_none = bool(self._step.nowhere) or with_all == 0 or not self._total
-        if not words or not has_none or self._task.mended is not None or self._task.order.is_verbatim:
+        if not has_none or self._task.mended is not None or self._task.order.is_verbatim:
             return ""
-        from peers.gateway.suggesting.listed_words import meant  # loaded where the policy has words
+        from peers.engine.mending.listed_words import meant  # loaded where the policy has words
 
-        return meant(words, self._task.order.text)
+        return meant(self._task.view.user_words, self._task.order.text)
 
     def _teams(self) -> tuple[int, ...]:
         return tuple(each.team for each in self.page if not self._is_denied(each))

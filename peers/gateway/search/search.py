@@ -91,7 +91,7 @@ class Search(Errand):
         self._is_counted = True  # by all shares of the plan, at the last search
 
     def take_clicks(self, clicked: Mapping[str, float] | None) -> None:
-        """Order by what readers open, too; None where nobody says it. Before it starts."""
+        """Order by the pages that readers open, too; None where nobody tells of them. Before it starts."""
         self._task.clicked = clicked or NOTHING_CLICKED
         self._task.has_clicks = clicked is not None
 

@@ -54,7 +54,7 @@ class SharedState:
         self.aggregated_from = aggregated_from
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
         self.user_words = _words_in(policy) if policy.user_words else NO_USER_WORDS
-        self.click_weight = _click_weight_of(policy)
+        self.click_weight = 0.0 if policy.query_log is None else policy.query_log.click_weight
         self.class_names = class_names
         self.punctuality = Punctuality(_asked(ownership))
         self.doubts = Doubts(ownership.me)
@@ -120,7 +120,7 @@ class SharedState:
         """Show by this one; no page of results that was made under another."""
         self.policy, self.synonyms = policy, synonyms_of(policy.synonyms)
         self.user_words = _words_in(policy) if policy.user_words else NO_USER_WORDS
-        self.click_weight = _click_weight_of(policy)
+        self.click_weight = 0.0 if policy.query_log is None else policy.query_log.click_weight
         self.cache.clear()
 
     def begin_day(self, day: int) -> None:
@@ -170,10 +170,6 @@ class SharedState:
 def _asked(ownership: Ownership) -> Set[str]:
     """The live peers that serve slots."""
     return ownership.alive & ownership.slots_answered.keys()
-
-
-def _click_weight_of(policy: Policy) -> float:
-    return policy.query_log.click_weight if policy.query_log is not None else 0.0
 
 
 def _words_in(policy: Policy) -> UserWords:

@@ -80,6 +80,41 @@ def svg(chart: Chart, number: int) -> Markup:
     return Markup("".join(parts))
 
 
+def line_svg(
+    number: int,
+    names: tuple[str, str],
+    unit: ChartUnit,
+    values: Values,
+    hollow: Iterable[int],
+    ticks: Sequence[str],
+) -> Markup:
+    """Draw the line of one series, with hollow points where values were put in.
+
+    Args:
+      number: tells it from others in the same page.
+      names: title, and a sentence for who does not see it.
+      hollow: places of values; nothing is drawn where there is none.
+    """
+    plot = Plot(8, 128, top_of([values], unit))
+    n_steps = max(len(values) - 1, 1)
+    points = ((_x(place, n_steps), values[place]) for place in hollow)
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="c{number} d{number}">',
+        f'<title id="c{number}">{escape(names[0])}</title>',
+        f'<desc id="d{number}">{escape(names[1])}</desc>',
+        *_scale(plot, unit, (1.0, 0.5)),
+        *_times(ticks),
+        f'<path class="p0" d="{path(values, plot)}"/>',
+        *(
+            f'<circle class="hollow" cx="{x}" cy="{plot.y(value)}" r="3"/>'
+            for x, value in points
+            if value is not None
+        ),
+        "</svg>",
+    ]
+    return Markup("".join(parts))
+
+
 def swatch(name: str) -> Markup:
     """Draw a sample of a line of this class, for the legend."""
     drawn = "M0 7h28v-6H0z" if name == "sum" else "M0 4h28"
@@ -159,7 +194,7 @@ def _scale(plot: Plot, unit: ChartUnit, shares: Iterable[float]) -> Iterator[str
 
 
 def _times(ticks: Sequence[str]) -> Iterator[str]:
-    last = len(ticks) - 1
+    last = max(len(ticks) - 1, 1)
     for n, text in enumerate(ticks):
         side = "last" if n == last else "time"
         yield f'<text class="{side}" x="{_x(n, last)}" y="{HEIGHT - 8}">{escape(text)}</text>'

@@ -235,7 +235,7 @@ def _facets(counts: FacetCounts, classes: ClassModel | None) -> FacetsJson:
 
 
 def _classes(counts: FacetValues, classes: ClassModel | None) -> list[FacetValueJson]:
-    from peers.gateway.site.class_counts import parents_in  # loaded where a mesh has classes
+    from peers.gateway.model.class_counts import parents_in  # loaded where a mesh has classes
 
     parents = parents_in(counts, classes)
     return [FacetValueJson(name, count, parents[name]) for name, count in counts]

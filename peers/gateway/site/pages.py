@@ -97,6 +97,7 @@ class Reader(NamedTuple):
     language: str  # of `TEXTS`
     is_chosen: bool  # by hand: links keep it
     takes_sites: bool = False  # that people submit, where the policy of the mesh says so
+    takes_reports: bool = False  # of results, likewise
 
     def say(self, key: str, **values: object) -> str:
         """The text of that key with its values put in, not yet escaped."""
@@ -167,7 +168,9 @@ class _Result(NamedTuple):
     address: str
     about: list[str]  # date, type, language
     fetched: str
+    until: str  # of a page as it was, since when it is no more; "" for now
     cached: str
+    report: str  # where it is reported; "" where nobody can
     score: str
     explanation: list[str]  # lines
     copies: str  # that it stands for, in words
@@ -376,7 +379,6 @@ def _result_page(
     page, last = wish.page, _last_page(found.total)
     searched = found.corrected or wish.query
     meant = found.corrected or found.suggestion
-    has_next = page < last or bool(found.next)
     results = [
         _result(reader, hit, today, *_links_to_more(reader, wish, hit), searched) for hit in found.hits
     ]
@@ -421,7 +423,7 @@ def _result_page(
         covered_share=_covered_share(found.coverage),
         page_links=list(_page_links(reader, wish, found.total)),
         previous=wish.link(reader, page=page - 1) if 1 < page <= PAGES_MAX + 1 else "",
-        next=wish.link(reader, page=page + 1, cursor=found.next) if has_next else "",
+        next=wish.link(reader, page=page + 1, cursor=found.next) if page < last or found.next else "",
         first=wish.link(reader),
     )
 
@@ -631,7 +633,9 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         address=address_of(hit.url),
         about=list(_about(reader, hit)),
         fetched=_fetched(reader, hit.fetched_at, today),
+        until=reader.say("as_of_until", date=_day(reader, hit.until)) if hit.until else "",
         cached=cached,
+        report=reader.link("/report", url=hit.url) if reader.takes_reports else "",
         score=f"{hit.score:.3f}",
         explanation=list(islice(hit.explanation.lines(), EXPLANATION_LINES_MAX)) if hit.explanation else [],
         copies=_copies(reader, hit),
@@ -689,8 +693,6 @@ def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
     """Facts about a page beside its text, without those that a reader takes for granted."""
     if hit.as_of:
         yield reader.say("as_of", date=_day(reader, hit.as_of))
-    if hit.until:
-        yield reader.say("as_of_until", date=_day(reader, hit.until))
     changed, published = utc(hit.date) if hit.date > 0 else None, day_of(hit.published)
     if published is not None:
         yield _day_text(reader, published)
@@ -810,10 +812,10 @@ def _facets(reader: Reader, wish: Wish, counts: FacetCounts, classes: ClassModel
         if len(options) > 1
     ]
     if len(counts.classes) > 1:
-        from peers.gateway.site.class_counts import CountedClass, tree_of  # loaded where a mesh has classes
+        from peers.gateway.model.class_counts import CountedClass, tree_of  # loaded where a mesh has classes
 
         def branch(counted: CountedClass) -> _FacetValue:
-            of_class = value(counted.name, counted.count, f"class:{counted.name}")
+            of_class = value(counted.name, counted.pages, f"class:{counted.name}")
             return of_class._replace(below=tuple(map(branch, counted.below)))
 
         tree = tree_of(counts.classes, classes, shown_max=FACET_VALUES_SHOWN)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from shlex import quote
 from typing import Final, NamedTuple
 
+from mesh.urls import host_of
 from peers.gateway.model.time_words import utc
 from peers.gateway.site.pages import Here, Reader, render
-from peers.gateway.submitting.submission_json import SubmissionJson
+from peers.gateway.submitting.submission_json import ReportJson, SubmissionJson
 from peers.gateway.submitting.submission_page import reason_of, sentence_of
 from peers.policy.submission_rules import SITE_PAGES_MAX
 from peers.submissions.submission import SubmissionState
@@ -31,6 +33,7 @@ class Queue(NamedTuple):
 
     state: SubmissionState  # of those that are listed
     submissions: Sequence[SubmissionJson]  # of all states
+    reports: Sequence[ReportJson]  # of readers
     silent: Sequence[str]  # peers that have not told all of theirs
     may_judge: bool  # this reader, here; else the command is shown that does
     complaint: str  # a sentence on the verdict before; "" for none
@@ -55,6 +58,14 @@ class _Shown(NamedTuple):
     is_refused: bool
 
 
+class _Reported(NamedTuple):
+    url: str
+    readers: str
+    last: str
+    host: str
+    quoted: str  # the URL as a shell takes it
+
+
 def moderation_page(reader: Reader, queue: Queue) -> str:
     """Show the submissions at one step."""
     counts = Counter(each.state for each in queue.submissions)
@@ -77,9 +88,26 @@ def moderation_page(reader: Reader, queue: Queue) -> str:
         steps=steps,
         shown=[_shown(reader, each) for each in listed[:SHOWN_MAX]],
         more=max(0, len(listed) - SHOWN_MAX),
+        reported=[_reported(reader, each) for each in sorted(queue.reports, key=_weight)[:SHOWN_MAX]],
+        takes_reports=reader.takes_reports,
         action=reader.link("/moderation", state=queue.state),
         pages_max=SITE_PAGES_MAX,
         why_chars_max=WHY_CHARS_MAX,
+    )
+
+
+def _weight(told: ReportJson) -> tuple[int, int, str]:
+    return -told.readers, -told.last_s, told.url
+
+
+def _reported(reader: Reader, told: ReportJson) -> _Reported:
+    last, many = utc(told.last_s), reader.say("reports_count", count=told.readers)
+    return _Reported(
+        told.url,
+        many if told.readers > 1 else reader.say("reports_one"),
+        f"{last:%Y-%m-%d %H:%M}Z" if last else "",
+        host_of(told.url),
+        quote(told.url),
     )
 
 

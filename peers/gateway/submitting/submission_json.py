@@ -10,6 +10,7 @@ from msgspec import Meta
 from mesh.urls import origin_of
 from peers.crawler.site_watch import proof_url
 from peers.gateway.model.messages import SitesListed
+from peers.policy.rules import Policy
 from peers.submissions.submission import Submission, SubmissionState, code_text
 from peers.submissions.verdict import VERDICT_BYTES_MAX
 
@@ -52,6 +53,15 @@ class SubmissionJson(msgspec.Struct, frozen=True):
     proof_element: str  # or this, in the head of the start page
 
 
+class ReportJson(msgspec.Struct, frozen=True):
+    """A page that readers have reported."""
+
+    url: str
+    readers: int  # at least
+    first_s: int  # since the epoch
+    last_s: int
+
+
 class SubmissionsJson(msgspec.Struct, frozen=True):
     """A part of all submissions; `peer` and `next` lead on to the one behind it, `peers` to others."""
 
@@ -60,6 +70,7 @@ class SubmissionsJson(msgspec.Struct, frozen=True):
     is_on: bool
     submissions: tuple[SubmissionJson, ...]
     next: str  # for `after`; "" at the end of this peer
+    reports: tuple[ReportJson, ...]  # of pages that are not taken down
 
 
 def submission_json(code: bytes, row: Submission) -> SubmissionJson:
@@ -81,6 +92,12 @@ def submission_json(code: bytes, row: Submission) -> SubmissionJson:
     )
 
 
-def submissions_json(listed: SitesListed) -> SubmissionsJson:
-    rows = tuple(submission_json(each.code, each.row) for each in listed.told.rows)
-    return SubmissionsJson(listed.peers, listed.peer, listed.told.is_on, rows, listed.told.next.hex())
+def submissions_json(listed: SitesListed, policy: Policy) -> SubmissionsJson:
+    told = listed.told
+    rows = tuple(submission_json(each.code, each.row) for each in told.rows)
+    reports = tuple(
+        ReportJson(each.url, each.readers, each.first_s, each.last_s)
+        for each in told.reports
+        if not policy.is_taken_down(each.url)
+    )
+    return SubmissionsJson(listed.peers, listed.peer, told.is_on, rows, told.next.hex(), reports)

@@ -45,6 +45,12 @@ def submit_form_page(reader: Reader, rules: SubmissionRules, url: str = "", comp
     )
 
 
+def report_page(reader: Reader, url: str, complaint: str = "") -> str:
+    """The form by which a reader reports a page. Args: complaint: a sentence on the one before."""
+    here = Here("/report", {"url": url})
+    return render("report.html", reader, here, query="", url=url, complaint=complaint)
+
+
 def submission_page(reader: Reader, told: SubmissionJson) -> str:
     """How a submission stands; it loads itself again while something is to come."""
     return render(

@@ -1,5 +1,5 @@
 """Suggestions while a query is being typed, and queries related to one.
 
 `suggestion_errand` asks every index how it may go on; `merged_suggestions` makes one short list
-of the answers. `listed_words` are those that the policy of the mesh lists.
+of the answers.
 """

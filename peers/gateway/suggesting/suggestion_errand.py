@@ -88,7 +88,7 @@ class SuggestionErrand(Errand):
         words = self._shared.user_words
         if not words:
             return []
-        from peers.gateway.suggesting.listed_words import completed  # loaded where the policy has words
+        from peers.engine.mending.listed_words import completed  # loaded where the policy has words
 
         return completed(words, typed)
 

@@ -228,6 +228,31 @@ def test_file_that_does_not_know_a_takedown_does_not_undo_it_in_passing(
         run(gateway, "policy", "set", str(file), "--key", key)
     run(gateway, "policy", "set", str(file), "--undo-takedowns", "--key", key)
     assert not in_force(gateway).is_taken_down(PAGE)
+    assert in_force(gateway).link_graph is None
+
+
+@pytest.mark.parametrize("way", ["set", "undo"])
+def test_when_pages_are_shown_again_links_to_them_are_told_anew(
+    gateway: FakeGateway, key: str, tmp_path: Path, way: str
+) -> None:
+    run(gateway, "seed", PAGE, "--key", key)
+    file = tmp_path / "policy.toml"
+    file.write_text(run(gateway, "policy", "show") + "\n[link_graph]\nlinks_per_page = 50\n")
+    run(gateway, "policy", "set", str(file), "--key", key)
+    run(gateway, "takedown", PAGE, "--key", key)
+    graph = in_force(gateway).link_graph
+    assert graph is not None
+    assert graph.since is None
+    before = datetime.now(UTC).replace(microsecond=0)
+    if way == "set":
+        run(gateway, "policy", "set", str(file), "--undo-takedowns", "--key", key)
+    else:
+        run(gateway, "takedown", PAGE, "--undo", "--key", key)
+    graph = in_force(gateway).link_graph
+    assert graph is not None
+    assert graph.since is not None
+    assert before <= graph.since <= datetime.now(UTC)
+    assert graph.links_per_page == 50
 
 
 def test_change_that_would_replace_a_policy_to_come_is_refused(

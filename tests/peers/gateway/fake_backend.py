@@ -16,7 +16,7 @@ from peers.crawler.parsing.parser_port import StoredText, stored_text
 from peers.documents.content import Content, ReadMarkup
 from peers.documents.formats import Format
 from peers.engine.pages.class_model import ClassModel
-from peers.gateway.backend import Answer, Made
+from peers.gateway.handling.backend import Answer, Made
 from peers.gateway.http.rights import Rights
 from peers.gateway.http.shown_log import ShownLog
 from peers.gateway.model.settings import GatewaySettings
@@ -25,6 +25,7 @@ from peers.gateway.site.stored_page import PageSnapshot
 from peers.gateway.site.stored_reader import StoredReader
 from peers.policy.rules import OF_SEEDS, Policy
 from peers.storage.messages import ParseRecords
+from peers.topics.topic_list import TopicsInForce
 from peers.watch.watch_list import WatchInForce
 from tests.peers.gateway.fake_searcher import answer_to
 
@@ -60,6 +61,7 @@ class FakeBackend:
         self.shown_log = ShownLog(self.logged.append, TOKEN)
         self.classes: ClassModel | None = None
         self.watch_list: WatchInForce | None = None
+        self.topics: TopicsInForce | None = None
         self.seeds_taken: list[tuple[str, int]] = []
         self.seeds_wait_s = 0.0
         self.changes_taken: list[dict[str, int]] = []

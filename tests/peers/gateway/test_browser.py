@@ -33,6 +33,7 @@ from tests.peers.gateway.fake_backend import MESH_ID, ROOT, read_here
 from tests.peers.gateway.fake_searcher import CHINESE_URL, DAY, FakeSearcher, answer_to, stored_icon
 from tests.peers.gateway.test_http_port import UNLIMITED, running
 from tests.peers.gateway.test_moderation_routes import Sites
+from tests.peers.gateway.test_topic_routes import counted, in_force
 from tests.peers.gateway.test_watch_routes import EVIL, Watchers, notice, watch_list
 
 pytestmark = pytest.mark.live
@@ -345,7 +346,7 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
     def judge(gateway: str) -> None:
         browser.get(f"{gateway}/moderation")
         forms = browser.find_elements(By.CSS_SELECTOR, "form.verdict")
-        assert len(forms) == 6
+        assert len(forms) == 7, "two for each site, one for a reported page"
         forms[1].find_element(By.NAME, "why").send_keys("不收录", Keys.ENTER)
         WebDriverWait(browser, WAIT_S).until(lambda _: sites.verdicts)
         _wait_for(browser, "main.moderated")
@@ -363,6 +364,9 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
             "/moderation?state=refused",
             "/judging",
             "/judging?lang=en",
+            "/submit",
+            "/report?url=http://a.test/",
+            "/search?q=crawler&lang=en",
         )
         for (width, scheme), path in itertools.product(
             ((390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")), paths
@@ -372,7 +376,7 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
             features = [{"name": "prefers-color-scheme", "value": scheme}]
             browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
             browser.get(gateway + path)
-            name = path.strip("/").translate(str.maketrans("?=/", "---"))
+            name = path.strip("/").translate(str.maketrans("?=/:&", "-----"))
             browser.save_screenshot(str(tmp_path / f"{name}-{width}-{scheme}.png"))
             browser.execute_script(AXE)
             script = "axe.run().then(told => arguments[0](told.violations.map(each => each.id)))"
@@ -385,6 +389,32 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
     folders = {"judging_folder": str(tmp_path / "judging"), "moderator_key": str(tmp_path / "moderator.key")}
     settings = replace(UNLIMITED, **folders)
     async with running(FakeSearcher(sites), settings, Authority(ROOT.public, MESH_ID)) as http:
-        http.policy = Policy(rules=OF_SEEDS.rules, submissions=SubmissionRules())
+        http.policy = Policy(rules=OF_SEEDS.rules, submissions=SubmissionRules(reports_per_client=3))
         for step in (sign_in, look, judge):
             await trio.to_thread.run_sync(step, f"http://127.0.0.1:{http.port}")
+
+
+async def test_the_charts_of_a_topic_can_be_read_by_everybody(browser: webdriver.Chrome) -> None:
+    def look(gateway: str) -> None:
+        findings: list[object] = []
+        for (width, scheme), language, path in itertools.product(
+            ((390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")),
+            ("en", "zh"),
+            ("/topics", "/topic/congress"),
+        ):
+            size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 800}
+            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            features = [{"name": "prefers-color-scheme", "value": scheme}]
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+            browser.get(f"{gateway}{path}?lang={language}")
+            wide = browser.execute_script("return document.documentElement.scrollWidth") > width
+            findings += [(path, width, scheme, *each) for each in _serious_findings(browser)]
+            findings += [(path, width, "wider than the screen")] if wide else []
+        assert findings == []
+        drawn = browser.find_elements(By.CSS_SELECTOR, ".charts svg[role=img]")
+        assert len(drawn) == 8
+        assert all(each.accessible_name for each in drawn)
+
+    async with running(FakeSearcher(counted)) as http:
+        http.topics = in_force()
+        await trio.to_thread.run_sync(look, f"http://127.0.0.1:{http.port}")

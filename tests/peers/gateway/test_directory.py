@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from mesh.actors.actor import Message
 from peers.engine.pages.class_model import ClassModel, ClassRow, TermWeights, model_bytes, model_in
-from peers.gateway.backend import Answer, Busy
+from peers.gateway.handling.backend import Answer, Busy
+from peers.gateway.model.class_counts import CountedClass, parents_in, tree_of
 from peers.gateway.model.messages import Coverage, PagesFound, SearchPages
 from peers.gateway.routes import application
-from peers.gateway.site.class_counts import CountedClass, parents_in, tree_of
 from peers.gateway.site.pages import Reader, stored_page_view
 from peers.gateway.site.stored_page import DisplayKind, PageSnapshot
 from peers.index.wire_messages import FacetCounts

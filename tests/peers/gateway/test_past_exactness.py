@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mesh.actors.actor import Address
+from mesh.actors.actor import Address, Message
 from mesh.actors.ownership import Ownership
 from mesh.keys.decree import POLICY, Decree
 from mesh.membership.model.messages import DecreesInForce
@@ -21,11 +22,15 @@ from mesh.urls import host_of
 from peers.engine.pages.document import Document
 from peers.engine.pages.past import Lifetime, PastPage
 from peers.engine.past_index import settle
-from peers.engine.queries.query_language import Oddity
-from peers.gateway.model.messages import PagesFound
+from peers.engine.queries.query_language import Oddity, Remark
+from peers.gateway.model.messages import FoundPage, PagesFound, SearchPages, SuggestTexts, TextsSuggested
+from peers.gateway.routes import application
 from peers.index.messages import PastBehind
 from peers.policy.rules import EVERYTHING, Action, Policy, Rule, SearchHistoryRules, policy_bytes
 from peers.storage.wire_messages import StoredPage
+from tests.peers.gateway.asgi_client import ask
+from tests.peers.gateway.fake_backend import FakeBackend
+from tests.peers.gateway.fake_searcher import FULL
 from tests.peers.gateway.test_exactness import SLOT_COUNT, WORDS, Mesh
 from tests.peers.storage.team import SLOTS, RealIndex, records_of
 from tests.peers.storage.test_replaced_versions import PastTeam, missing
@@ -328,3 +333,39 @@ def test_after_kills_and_hand_overs_a_day_is_as_its_pages_indexed_alone(
                 found = mesh.search(random.choice(sorted(mesh.alive)), f"{text} asof:{day_of(round_)}")
                 assert shown(found)[0] == shown(alone.search("solo", text))[0], (text, round_)
                 assert found.coverage.missing == 0
+
+
+async def test_results_say_of_when_they_are_and_lead_to_versions_of_then() -> None:
+    at_s = FIRST_DAY_S + DAY_S - 1e-6
+
+    def page(number: int, until: float) -> FoundPage:
+        url = f"http://a.test/{number}"
+        return FoundPage(
+            url, "t", "s", (), (), 1.0, "a.test", FIRST_DAY_S + 60.5, "p", as_of=at_s, until=until
+        )
+
+    def answer(order: Message) -> Message:
+        if isinstance(order, SuggestTexts):
+            return TextsSuggested(order.ticket, ())
+        assert isinstance(order, SearchPages)
+        hits = page(1, at_s + 3_600.0), page(2, 0.0), page(3, at_s - 60.0)
+        return PagesFound(order.ticket, ("t",), 3, 0.0, FULL, hits, remarks=(Remark(Oddity.AS_OF),))
+
+    app = application(FakeBackend(answer))
+    shown_page = (await ask(app, "/search?q=t+asof:2026-09-21&lang=en")).text
+    ways = re.findall(r'<h2 dir="auto"><a href="([^"]+)"', shown_page)
+    assert ways == [
+        "/at/20260921235959/http://a.test/1",
+        "/at/20260921235959/http://a.test/2",
+        "/at/20260921000100/http://a.test/3",  # replaced within the span: as it was
+    ]
+    assert shown_page.count("as of 21 Sep 2026") == 3
+    assert [f"since {day} Sep 2026" in shown_page for day in (21, 22)] == [True, True]
+    assert shown_page.count("replaced or gone since") == 2
+    assert "what links say of them is as of now" in shown_page
+    told = (await ask(app, "/api/search?q=t+asof:2026-09-21")).json["hits"]
+    assert [(hit["as_of"], hit["until"]) for hit in told] == [
+        (at_s, at_s + 3_600.0),
+        (at_s, 0.0),
+        (at_s, at_s - 60.0),
+    ]

@@ -30,7 +30,8 @@ from mesh.membership.model.wire_messages import MemberRecord, Rumour
 from peers.engine.queries.query import Sort
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway.api_routes import SEEDS_MAX
-from peers.gateway.backend import Answer, Busy, Refused
+from peers.gateway.handling.backend import Answer, Busy, Refused
+from peers.gateway.handling.requests import BODY_BYTES_MAX
 from peers.gateway.model.messages import (
     AddSeeds,
     CheckLinks,
@@ -48,7 +49,6 @@ from peers.gateway.model.messages import (
     SuggestTexts,
 )
 from peers.gateway.model.settings import GatewaySettings
-from peers.gateway.requests import BODY_BYTES_MAX
 from peers.gateway.routes import application
 from peers.gateway.search.page_words import TELLING_MAX
 from peers.gateway.site.pages import SCRIPT, STYLE_URL

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from mesh.actors.actor import Message
 from mesh.keys.decree import WATCH, Decree
 from peers.gateway import watch_routes
-from peers.gateway.access import ClientAccess
-from peers.gateway.backend import Busy
+from peers.gateway.handling.access import ClientAccess
+from peers.gateway.handling.backend import Busy
 from peers.gateway.model.messages import GatherNotices, NoticesGathered
 from peers.gateway.notices.notice_stream import PLACE_CHARS_MAX, id_of, places_in, streamed
 from peers.gateway.notices.watch_json import WatchJson, watch_json

@@ -12,7 +12,7 @@ from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.engine.pages.class_model import ClassModel
 from peers.gateway.api_routes import IMPORT_BYTES_MAX
-from peers.gateway.backend import Answer, Made
+from peers.gateway.handling.backend import Answer, Made
 from peers.gateway.http.rights import Rights
 from peers.gateway.http.shown_log import ShownLog
 from peers.gateway.model.settings import GatewaySettings
@@ -22,6 +22,7 @@ from peers.gateway.site.stored_page import PageSnapshot, stored_page
 from peers.importing.batch import encode
 from peers.importing.messages import KNOWN, PAGES_MAX, STORED, ImportedPage, ImportPages, PagesImported
 from peers.policy.rules import OF_SEEDS
+from peers.topics.topic_list import TopicsInForce
 from peers.watch.watch_list import WatchInForce
 from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.importing.test_importer import page_of
@@ -41,6 +42,7 @@ class FakeBackend:
         self.shown_log = ShownLog(lambda message: None, TOKEN)
         self.classes: ClassModel | None = None
         self.watch_list: WatchInForce | None = None
+        self.topics: TopicsInForce | None = None
         self.pages: list[ImportedPage] = []
         self.actors: list[str] = []
 

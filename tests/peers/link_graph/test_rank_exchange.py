@@ -15,7 +15,7 @@ from peers.link_graph.rank_exchange import (
     SumsHeld,
     SumsTold,
 )
-from peers.link_graph.slot_ranks import DAMPING, NO_SUMS, SlotRows, Statement, Version
+from peers.link_graph.slot_ranks import DAMPING, NO_SUMS, NO_VERSION, SlotRows, Statement, Version
 from tests.peers.link_graph.test_slot_ranks import links, statement
 
 A, B, C = "a", "b", "c"
@@ -118,20 +118,20 @@ def test_a_new_owner_of_the_target_is_told_what_the_old_one_held() -> None:
     assert (to, message) == (C, SumsTold(0, 1, Statement(version, message.statement.sums)))  # type: ignore[union-attr]
 
 
-def test_a_new_owner_of_the_source_is_asked_and_counts_on_from_the_old_one() -> None:
+def test_a_new_owner_of_the_source_is_asked_and_bound_by_no_version_of_the_old_one() -> None:
     peer = target()
     peer.receive(A, [SumsTold(0, 1, statement(9, {PAGE: 0.5}))])
     peer.wake(0.0)
     peer.change_owners([C, B])
     [[to, [question]]] = peer.wake(1.0)
-    assert (to, question) == (C, SumsHeld(0, 1, Version(9, A), is_asked=True))
+    assert (to, question) == (C, SumsHeld(0, 1, NO_VERSION, is_asked=True))
     assert peer.wake_at() == 1.0 + RETRY_S
     new = RankExchange(C, [C, B], TOLERANCE)
     new.take_slot(0)  # with nothing: the links to slot 1 have gone
     new.wake(1.0)
     new.receive(B, [question])
     statement_of_new = told(new, 1.0)
-    assert statement_of_new.version == Version(10, C)
+    assert statement_of_new.version == Version(1, C)
     peer.receive(A, [SumsTold(0, 1, statement(10, {PAGE: 0.5}))])  # late, by the old owner
     peer.receive(C, [SumsTold(0, 1, statement_of_new)])
     assert peer.wake_at() == -inf
@@ -139,19 +139,33 @@ def test_a_new_owner_of_the_source_is_asked_and_counts_on_from_the_old_one() -> 
     assert peer.wake_at() == inf
 
 
-def test_a_new_owner_that_tells_from_below_is_told_what_is_held_and_tells_again() -> None:
+def test_an_owner_that_tells_from_below_after_a_crash_is_told_what_is_held_and_tells_again() -> None:
     peer = target()
     peer.receive(A, [SumsTold(0, 1, statement(9, {PAGE: 0.5}))])
-    peer.change_owners([C, B])
     peer.wake(0.0)
-    new = RankExchange(C, [C, B], TOLERANCE)
-    new.take_slot(0)
-    new.link(0, 1, links((1, PAGE)))
-    answer = peer.receive(C, [SumsTold(0, 1, told(new, 0.0))])
+    new = source()
+    answer = peer.receive(A, [SumsTold(0, 1, told(new, 0.0))])
     assert only(answer) == SumsHeld(0, 1, Version(9, A))
     new.receive(B, answer[0].messages)
-    peer.receive(C, [SumsTold(0, 1, told(new, 0.0))])
+    peer.receive(A, [SumsTold(0, 1, told(new, 0.0))])
     assert rank(peer, 1, PAGE) == pytest.approx(LEAST + GIVEN)
+
+
+def test_to_a_peer_that_has_begun_anew_all_is_told_again_and_it_is_asked_for_all() -> None:
+    peer = source()
+    version = told(peer, 0.0).version
+    peer.receive(B, [SumsHeld(0, 1, version)])
+    peer.receive(B, [SumsTold(1, 0, statement(4, {1: 0.5}, B))])
+    peer.wake(1.0)
+    peer.receive(B, [SumsHeld(0, 1, Version(2, A))])
+    assert peer.wake_at() == inf
+    peer.note_begun(C)
+    assert peer.wake_at() == inf
+    peer.note_begun(B)
+    [[to, messages]] = peer.wake(2.0)
+    assert to == B
+    assert SumsHeld(1, 0, Version(4, B), is_asked=True) in messages
+    assert [message.target for message in messages if isinstance(message, SumsTold)] == [1]
 
 
 def test_whoever_holds_less_than_what_is_told_and_asks_is_told_again() -> None:

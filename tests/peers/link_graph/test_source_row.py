@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.slots import slot_of
-from mesh.stamp import Stamp
+from mesh.stamp import VISITS_MAX, Stamp
 from mesh.urls import fingerprint, host_of
 from peers.handover.item_store import VALUE_BYTES_MAX
 from peers.link_graph.source_row import (
@@ -151,3 +151,32 @@ def test_rows_that_are_none_or_lie_elsewhere_are_told() -> None:
     assert [is_source_row(*each, slot_in_mesh, SLOTS) for each in wrong] == [False] * len(wrong)
     with pytest.raises(ValueError, match="no links of a page"):
         source_row_in(b"\x01")
+
+
+def test_a_row_of_a_visit_that_nobody_made_gives_way_to_the_next_visit_of_the_page() -> None:
+    links = [TargetLink(A)]
+    made_up = row_after(None, PAGE, Stamp(VISITS_MAX, 50.0), "", [TargetLink(B)], slot_in_mesh)
+    assert made_up is not None
+    assert row_after(made_up, PAGE, Stamp(7, 50.0), "", links, slot_in_mesh) is None  # not later
+    assert row_after(made_up, PAGE, Stamp(0, 60.0), "", links, slot_in_mesh) is None  # a file has no visits
+    mended = row_after(made_up, PAGE, Stamp(7, 60.0), "", links, slot_in_mesh)
+    assert mended is not None
+    assert (mended.stamp, untold(mended), gone(mended)) == (Stamp(VISITS_MAX, 60.0), [A], {fingerprint(B)})
+    assert join_source_rows(source_row_bytes(mended), source_row_bytes(made_up)) == source_row_bytes(mended)
+    assert row_after(mended, PAGE, Stamp(7, 60.0), "", links, slot_in_mesh) is None  # the same again
+    ahead = row_after(None, PAGE, Stamp(1_000, 50.0), "", [], slot_in_mesh)
+    following = row_after(ahead, PAGE, Stamp(8, 70.0), "", links, slot_in_mesh)
+    assert following is not None
+    assert following.stamp == Stamp(1_001, 70.0)
+
+
+def test_links_of_a_row_from_before_a_moment_are_told_anew() -> None:
+    before = told_row(row(None, 1, A, B))
+    links = [TargetLink(A), TargetLink(B)]
+    args = before, PAGE, Stamp(2, 9.0), "t", links, slot_in_mesh
+    unchanged = row_after(*args, 1.0)
+    assert unchanged is not None
+    assert (untold(unchanged), unchanged.is_told) == ([], True)
+    anew = row_after(*args, 1.5)
+    assert anew is not None
+    assert (untold(anew), anew.is_told, anew.gone) == ([A, B], False, ())

@@ -13,7 +13,7 @@ from mesh.membership.model.messages import DecreesInForce
 from mesh.urls import host_of
 from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
-from peers.engine.pages.past import past_key, read_key
+from peers.engine.pages.past import Lifetime, past_key, read_key
 from peers.index.messages import AnswerQuestion, GiveUpSegment
 from peers.index.segments_twin import SegmentsTwin
 from peers.index.wire_messages import AskPast, CountTerms
@@ -101,7 +101,7 @@ def expected(team: Team, peer: Peer, down: Sequence[str] = ()) -> set[str]:
             continue
         for older, newer in zip(places[1:], places, strict=False):
             if older.has_document:
-                keys.add(f"{url} #{older.fetched_at!r} {newer.fetched_at!r}")
+                keys.add(past_key(url, Lifetime(older.fetched_at, newer.fetched_at)))
     return keys
 
 

@@ -26,12 +26,31 @@ from mesh.tables.memory_table import MemoryTable
 from mesh.urls import fingerprint
 from peers.crawler.controller import Controller
 from peers.crawler.model.messages import SiteSeen, SitesSeen, WatchSites
-from peers.handover.item_store import Item
+from peers.handover.item_store import Item, key_of
 from peers.handover.messages import SlotsSynchronised, SynchroniseSlots, UseStore
 from peers.handover.wire_messages import CompareSlots, ItemsChanged, ItemsKept
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
 from peers.policy.submission_rules import SubmissionRules
-from peers.submissions.domain_day import codes_bytes, codes_in, domain_digest, is_kept, name_of_day
+from peers.submissions.domain_day import (
+    codes_bytes,
+    codes_in,
+    domain_digest,
+    is_kept,
+    name_of_day,
+    slot_of_domain,
+)
+from peers.submissions.report import (
+    KEPT_S as REPORT_KEPT_S,
+)
+from peers.submissions.report import (
+    REPORTER_BYTES,
+    REPORTERS_MAX,
+    PageReport,
+    joined_reports,
+    name_of_report,
+    report_bytes,
+    report_in,
+)
 from peers.submissions.submission import (
     KEPT_S,
     PROOF_S,
@@ -55,11 +74,13 @@ from peers.submissions.wire_messages import (
     FORGED,
     MESH_FULL,
     OFF,
+    PLACE_BYTES_MAX,
     UNKNOWN,
     UNWANTED,
     ClaimDomain,
     JudgeSubmission,
     ReadSubmissions,
+    ReportPage,
     SubmissionAnswered,
     SubmissionsTold,
     SubmitSite,
@@ -182,6 +203,10 @@ class Kept:
     def place(self, host: str) -> tuple[int, bytes]:
         return self.ownership.slot_of(host), name_of(self.code(host))
 
+    def place_of_domain(self, domain: str) -> tuple[int, bytes]:
+        digest = domain_digest(domain)
+        return slot_of_domain(digest, SLOTS), name_of_day(digest, int(self.now // DAY_S))
+
     def is_own(self, host: str) -> bool:
         return self.ownership.owner_of(self.ownership.slot_of(host)) == "ann"
 
@@ -256,6 +281,98 @@ def test_what_is_elsewhere_unwanted_or_no_submission_is_refused_and_the_store_is
     skipping = Kept()
     skipping.actor._policy = Policy(rules=(), submissions=RULES)
     assert skipping.submit("a.test") == UNWANTED
+
+
+def test_a_member_that_lies_leaves_places_for_others() -> None:
+    kept = Kept(replace(RULES, waiting_max=12), others=("zoe", "liz"), alive=("ann", "zoe", "liz"))
+    hosts = [host for n in range(400) if kept.is_own(host := f"h{n}.test")]
+
+    def bring(member: str) -> list[str]:
+        answers = []
+        for number in range(13):
+            host = hosts.pop()
+            submit = SubmitSite(1, kept.code(host, number), f"http://{host}/")
+            said = kept.say(Address(member, "searcher"), submit)
+            answers += [each.refusal for each in said if isinstance(each, SubmissionAnswered)]
+        return answers
+
+    assert bring("zoe").count("") == 6
+    assert bring("ann").count("") == 3
+    assert bring("liz").count("") == 2
+    assert kept.actor.observe().open == 11  # type: ignore[attr-defined]
+    alone = Kept(replace(RULES, waiting_max=12))
+    assert [alone.submit(f"h{n}.test", n) for n in range(13)].count("") == 12
+
+
+REPORTS = replace(RULES, reports_per_client=3)
+
+
+def report(url: str, reporter: int) -> ReportPage:
+    return ReportPage(1, url, bytes([reporter]) * REPORTER_BYTES)
+
+
+def test_a_page_is_reported_by_so_many_readers_and_forgotten_a_month_after_the_last() -> None:
+    kept = Kept(REPORTS)
+    url = "http://a.test/spam"
+    assert [kept.answer(report(url, reader)) for reader in (1, 2, 2, 1)] == [""] * 4
+    [told] = [each for each in kept.say(GATEWAY, ReadSubmissions(1)) if isinstance(each, SubmissionsTold)]
+    assert [(each.url, each.readers) for each in told.reports] == [(url, 2)]
+    assert told.rows == ()
+    kept.now += REPORT_KEPT_S + 10.0
+    kept.say(Address("ann", "membership"), OwnershipChanged(kept.ownership))
+    [told] = [each for each in kept.say(GATEWAY, ReadSubmissions(1)) if isinstance(each, SubmissionsTold)]
+    assert told.reports == ()
+
+
+def test_reports_are_off_by_default_and_bounded_and_in_their_place() -> None:
+    assert Kept().answer(report("http://a.test/", 1)) == OFF
+    assert Kept(None).answer(report("http://a.test/", 1)) == OFF
+    kept = Kept(REPORTS)
+    assert kept.answer(report("javascript:alert(1)", 1)) == UNKNOWN
+    assert not kept.watched()
+    sound = PageReport("http://a.test/", 900, 1_000, (b"a" * 8, b"b" * 8), "bob")
+    slot, name = kept.ownership.slot_of("a.test"), name_of_report("http://a.test/")
+
+    def accepts(row: PageReport, at: int = slot, called: bytes = name) -> bool:
+        return kept.actor._accepts(at, called, report_bytes(row))
+
+    assert accepts(sound)
+    assert not accepts(sound, (slot + 1) % SLOTS)
+    assert not accepts(sound, slot, name_of_report("http://b.test/"))
+    assert not accepts(replace(sound, reporters=(b"b" * 8, b"a" * 8)))
+    assert not accepts(replace(sound, url="http://A.test/"))
+    assert not accepts(replace(sound, last_s=1_000 + int(AHEAD_S) + 1))
+    assert not accepts(replace(sound, first_s=1_001))
+    assert not accepts(replace(sound, reporters=()))
+
+
+reports = st.builds(
+    PageReport,
+    st.sampled_from(["http://a.test/", "http://a.test/b"]),
+    st.integers(0, 3),
+    st.integers(4, 6),
+    st.sets(st.integers(0, 99), min_size=1, max_size=REPORTERS_MAX).map(
+        lambda some: tuple(sorted(bytes([each]) * REPORTER_BYTES for each in some))
+    ),
+    st.sampled_from(["ann", "bob"]),
+)
+
+
+@given(st.lists(reports, min_size=3, max_size=3))
+def test_reports_join_in_any_order_and_any_number_of_times(some: list[PageReport]) -> None:
+    results = set()
+    for a, b, c in permutations(some):
+        results.add(report_bytes(joined_reports(joined_reports(a, b), joined_reports(c, b))))
+        results.add(report_bytes(joined_reports(a, joined_reports(b, c))))
+    assert len(results) == 1
+    assert len(report_in(results.pop()).reporters) <= REPORTERS_MAX
+
+
+def test_a_part_of_the_list_ends_at_any_kind_of_row() -> None:
+    kept = Kept(REPORTS)
+    kept.actor._store.put(*kept.place_of_domain("a.test"), codes_bytes({code_of(1, b"a" * 13)}))
+    [item] = kept.actor._store.items_after(b"", 1)
+    assert len(key_of(item)) <= PLACE_BYTES_MAX
 
 
 def test_a_domain_has_its_quota_for_a_day() -> None:
@@ -447,6 +564,7 @@ def test_rows_of_others_are_taken_in_their_place_only() -> None:
     assert not is_row(slot, code, row, lambda host: (slot + 1) % SLOTS)
     disordered = Submission("http://a.test/", 1_000, False, True, 5, admitted=(MARKS[0], MARKS[0]))
     assert not kept.actor._accepts(slot, name_of(code), row_bytes(disordered))
+    assert kept.actor._accepts(slot, name_of(code), row_bytes(replace(row, gateway="zoe")))
 
 
 NO_URLS = (
@@ -489,6 +607,9 @@ said_by_members = st.one_of(
         JudgeSubmission,
         st.integers(0, 9),
         st.builds(partial(sign_verdict, SIGNER), some_codes, st.integers(0, 9), is_accepted=st.booleans()),
+    ),
+    st.builds(
+        ReportPage, st.integers(0, 9), some_urls, st.binary(min_size=REPORTER_BYTES, max_size=REPORTER_BYTES)
     ),
     st.builds(ReadSubmissions, st.integers(0, 9), st.binary(max_size=15), st.binary(max_size=18)),
     st.builds(
@@ -534,11 +655,11 @@ def test_what_others_keep_by_now_is_counted_no_more_and_the_number_of_rows_is_bo
     assert [kept.submit(host, number) for number, host in enumerate(hosts)] == [""] * 3
     table = SlotTable({"ann": 0, "zoe": 100}, SLOTS, 1)
     kept.say(Address("ann", "membership"), OwnershipChanged(Ownership("ann", table, ("ann", "zoe"))))
-    assert kept.actor._open == kept.actor._known == set()
+    assert set(kept.actor._open._member_of) == kept.actor._known == set()
     codes = {kept.code(host, number) for number, host in enumerate(hosts)}
     assert set(kept.watched()[-1].gone) == codes
     kept.say(Address("ann", "membership"), OwnershipChanged(kept.ownership))
-    assert kept.actor._open == codes
+    assert set(kept.actor._open._member_of) == codes
     kept.obey(SubmissionRules(waiting_max=100))
     assert kept.submit("h9.test", 9) == MESH_FULL
 

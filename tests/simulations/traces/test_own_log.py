@@ -18,6 +18,7 @@ from mesh.keys.signing_key import SigningKey
 from peers.gateway.model.log_json import (
     ClickJson,
     ComparedJson,
+    ListShownJson,
     LoggedQueryJson,
     LogPartJson,
     PageShownJson,
@@ -27,6 +28,7 @@ from peers.policy.edits import keeping_log
 from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights, query_digest
 from peers.policy.rules import EVERYTHING, Policy, policy_in
 from peers.query_log.log_files import read_log
+from peers.query_log.log_row import result_digest
 from simulations.traces.query_statistics import statistics_of
 from tests.peers.commands.running import result_of, run
 from tests.peers.fake_gateway import FakeGateway, fake_gateway
@@ -189,3 +191,52 @@ def test_keeping_no_clicks_ends_a_comparison_that_wants_them() -> None:
 @pytest.mark.parametrize("words", [(), ("name", "--all"), ("--all", "--before", "2027-01-01")])
 def test_forgetting_wants_one_thing(gateway: FakeGateway, key: str, words: tuple[str, ...]) -> None:
     assert result_of(gateway, "log", "forget", *words, "--key", key).exit_code != 0
+
+
+def with_lists(gateway: FakeGateway) -> None:
+    """Two queries, whose results stood in two orders; half as many look at the second place."""
+    urls = [f"http://{name}.test/" for name in "abc"]
+
+    def shown(worths: dict[str, float], order: list[str]) -> ListShownJson:
+        clicks = tuple(round(1_000 * worths[url] / place) for place, url in enumerate(order, 1))
+        return ListShownJson(tuple(result_digest(url).hex() for url in order), 1_000, clicks)
+
+    queries = []
+    for query, worth in (("glacier", 0.4), ("weather", 0.8)):
+        worths = {urls[0]: worth, urls[1]: worth / 2, urls[2]: worth / 4}
+        lists = tuple(shown(worths, order) for order in (urls, urls[1:] + urls[:1], urls[::-1]))
+        queries.append(LoggedQueryJson(DAY, query, 3_000, (PageShownJson(1, 3_000, 3),), (), lists))
+    gateway.log = {
+        ("ann", ""): LogPartJson(PEERS, "ann", tuple(queries[:1]), (), ""),
+        ("bob", ""): LogPartJson(PEERS, "bob", tuple(queries[1:]), (), ""),
+    }
+
+
+def test_clicks_tell_how_far_readers_look_and_which_ranking_is_better(
+    gateway: FakeGateway, tmp_path: Path
+) -> None:
+    with_lists(gateway)
+    queries, run_file = tmp_path / "topics.tsv", tmp_path / "run.txt"
+    queries.write_text("1\tglacier\n2\tweather\n3\tnever asked\n", encoding="utf-8")
+    best = "".join(
+        f"{n} Q0 http://{name}.test/ {rank} 1.0 x\n" for n in (1, 2, 3) for rank, name in enumerate("abc", 1)
+    )
+    run_file.write_text(best, encoding="utf-8")
+    arguments = ("log", "clicks", "--queries", str(queries), "--run", str(run_file))
+    found = json.loads(run(gateway, *arguments, "--json"))
+    assert (found["lists"], found["clients"]) == (6, 6_000)
+    assert [each["examined"] for each in found["ranks"][:3]] == pytest.approx([1.0, 0.5, 1 / 3], abs=0.03)
+    assert found["ranks"][1]["effect"] == pytest.approx(2.0, abs=0.1)
+    # By hand: gains 1, .631, .5 of worths 4 : 2 : 1.
+    expected = (4 + 2 * 0.6309 + 0.5) / 7
+    assert found["ranking"]["normalised"]["value"] == pytest.approx(expected, abs=0.01)
+    printed = run(gateway, *arguments)
+    assert "in the policy, [query_log]: examined = [1, 0.5" in printed
+    assert "neither is shown to be better" in printed or "is better than that which was shown" in printed
+
+
+def test_a_log_without_lists_and_half_a_ranking_are_said_to_be_that(gateway: FakeGateway) -> None:
+    with pytest.raises(ConfigError, match="log keep --clicks"):
+        run(gateway, "log", "clicks")
+    with pytest.raises(ConfigError, match="give both"):
+        run(gateway, "log", "clicks", "--run", "run.txt")

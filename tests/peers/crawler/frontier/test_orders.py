@@ -37,6 +37,7 @@ from tests.peers.crawler.frontiers import queue
 
 GUIDE = ("climate", "气候")
 WEIGHT, DEPTH = CrawlOrder(order=Order.WEIGHT), CrawlOrder(order=Order.DEPTH)
+LAYERS = CrawlOrder(order=Order.LAYERS)
 GUIDED = CrawlOrder(order=Order.WEIGHT, guide_words=GUIDE)
 FISH = CrawlOrder(order=Order.FISH, guide_words=GUIDE, width=2, steps=1)
 FOCUSED = CrawlOrder(order=Order.FOCUSED, guide_words=GUIDE, steps=1)
@@ -197,6 +198,23 @@ def test_hosts_wait_in_lanes_and_who_promises_most_is_asked_first() -> None:
         queue(frontier, f"http://h{number}.test/", f"h{number}.test", 1, 5, 0, 0.0, Course(each))
     order = [ranks[int(url[8])] for url in taken_in_order(frontier)]
     assert order == [10, 20, 300, 700, 900]
+
+
+def test_book_13_2_a_layer_of_all_hosts_comes_before_the_next_of_any() -> None:
+    depths = ((1, 1, 1, 1), (1, 2, 3), (2, 2))  # by host
+    pages = [(host, depth) for host, of_host in enumerate(depths) for depth in of_host]
+
+    def depths_of(ordering: CrawlOrder) -> list[int]:
+        order, frontier = OrderInForce(ordering), frontier_of(ordering)
+        for number, (host, depth) in enumerate(pages):
+            url = f"http://h{host}.test/{number}"
+            course = order.course_of(FoundLink(url, depth=depth))
+            queue(frontier, url, f"h{host}.test", 1, depth, 0, 0.0, course)
+        return [pages[int(url.rpartition("/")[2])][1] for url in taken_in_order(frontier)]
+
+    assert depths_of(LAYERS) == sorted(depth for _, depth in pages)
+    assert depths_of(PLAIN) != depths_of(LAYERS), "breadth gives each host its turn, whatever its pages"
+    assert rank(LAYERS, FoundLink(HOME, depth=90)) == rank(LAYERS, FoundLink(HOME, depth=15)), "the last lane"
 
 
 def test_n_are_taken_by_weight_and_m_at_random() -> None:

@@ -9,9 +9,9 @@ from urllib.parse import quote
 import pytest
 from starlette.applications import Starlette
 
+from peers.gateway.handling.requests import fields_in
 from peers.gateway.http.sign_in import PASS_S, cookie_of, has_pass, no_cookie
 from peers.gateway.model.settings import GatewaySettings
-from peers.gateway.requests import fields_in
 from peers.gateway.routes import application
 from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.gateway.fake_backend import RIGHTS, TOKEN, FakeBackend

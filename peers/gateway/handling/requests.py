@@ -43,8 +43,10 @@ def reader_of(request: Request) -> Reader:
     chosen = request.query_params.get("lang", "")
     language = language_of(request.headers.get("accept-language", ""), chosen)
     backend = getattr(request.app.state, "backend", None)  # none in a test of a page alone
-    takes_sites = backend is not None and backend.policy.submissions is not None
-    return Reader(language, chosen == language, takes_sites)
+    rules = None if backend is None else backend.policy.submissions
+    if rules is None:
+        return Reader(language, chosen == language)
+    return Reader(language, chosen == language, True, rules.reports_per_client > 0)
 
 
 def may_compare(request: Request) -> bool:

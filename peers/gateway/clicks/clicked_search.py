@@ -1,4 +1,4 @@
-"""A search that goes by what readers of its query have opened, where the policy gives that a weight.
+"""A search that goes by the pages that readers of its query have opened, too.
 
 Whoever answers for the slot of the query keeps its log, and is asked before anything else: one question and
 one answer. Where it is silent the search goes on without, and its answer is not kept for others. The weights

@@ -1,4 +1,4 @@
-"""Words that the policy of the mesh lists (`text.user_words`), as completions and as what was meant. Pure.
+"""Words that the policy of the mesh lists (`text.user_words`), as completions and for words like them. Pure.
 
 No page is asked about them: they are the owner's terms of art, and no index has them as one word.
 """

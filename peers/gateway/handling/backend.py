@@ -13,6 +13,7 @@ from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.site.difference import Difference
 from peers.gateway.site.stored_page import PageSnapshot
 from peers.policy.rules import Policy
+from peers.topics.topic_list import TopicsInForce
 from peers.watch.watch_list import WatchInForce
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Backend(Protocol):
       shown_log: notes what is shown and clicked on, if the policy of the mesh wants that.
       classes: that pages of the mesh may be in; None where it has none.
       watch_list: of the mesh; None where nothing is watched for.
+      topics: of the mesh; None where none is counted.
     """
 
     settings: GatewaySettings
@@ -54,6 +56,7 @@ class Backend(Protocol):
     shown_log: ShownLog
     classes: ClassModel | None
     watch_list: WatchInForce | None
+    topics: TopicsInForce | None
 
     async def ask(
         self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"

@@ -17,10 +17,10 @@ from starlette.requests import Request
 
 from mesh.keys.signed_token import Judgement, TokenRight
 from mesh.urls import host_of
-from peers.gateway.backend import Backend
+from peers.gateway.handling.backend import Backend
+from peers.gateway.handling.requests import Refusal, is_foreign, now_s
 from peers.gateway.http.rights import borne_by, client_behind
 from peers.gateway.http.sign_in import has_pass
-from peers.gateway.requests import Refusal, is_foreign, now_s
 
 _ADMIN_HINT: Final = (
     "this is for the administrators of the mesh: commands sign a token by the admin.key of --data FOLDER or "
@@ -86,6 +86,12 @@ class ClientAccess:
         if self._is_admin(request):
             return True
         return self._backend.take_submission(self.client_of(request), day_max) == 0.0
+
+    def may_report(self, request: Request, day_max: int) -> bool:
+        """May the client report one more page today? Administrators may any number."""
+        if self._is_admin(request):
+            return True
+        return self._backend.take_submission(f"report {self.client_of(request)}", day_max) == 0.0
 
     def may_change_entity(self, request: Request, day_max: int) -> bool:
         """May the client change one more entity today? Administrators may any number."""

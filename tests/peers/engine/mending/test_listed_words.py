@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from peers.engine.mending.completions import Nearness
-from peers.gateway.suggesting.listed_words import WORDS_MAX, completed, meant
+from peers.engine.mending.listed_words import WORDS_MAX, completed, meant
 from peers.gateway.suggesting.merged_suggestions import merged
 from peers.index.wire_messages import Completed
 

@@ -11,10 +11,10 @@ from peers.index.wire_messages import FacetValues
 
 
 class CountedClass(NamedTuple):
-    """A class with the pages in it and in those below it."""
+    """A class with the number of pages in it and in those below it."""
 
     name: str
-    count: int
+    pages: int
     below: tuple[CountedClass, ...] = ()
 
 

@@ -1,0 +1,117 @@
+"""The counts of a topic, added up over all peers; each tells those of a stretch of its rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Final
+
+from mesh.actors.actor import Address, Message, Send
+from mesh.actors.ownership import Ownership
+from peers.gateway.errands.errand import Errand
+from peers.gateway.errands.round import Round
+from peers.gateway.model.messages import CountsSummed, CountTopic
+from peers.topics.wire_messages import ContentCounts, CountsTold, CountsWanted, SliceCounts
+
+COUNT_S_MAX: Final = 20.0  # 10,000,000 rows a peer, on a machine that has other things to do
+ROUND_S_MAX: Final = 3.0
+_NOBODY: Final[frozenset[str]] = frozenset()
+_PLAIN: Final = SliceCounts(0)
+
+
+class CountsLookup(Errand):
+    """Answers one `CountTopic` by one `CountsSummed`, or by the names of silent peers."""
+
+    def __init__(self, number: int, me: str, order: CountTopic, ownership: Callable[[], Ownership]) -> None:
+        super().__init__(number, me, order.ticket)
+        self._order = order
+        self._ownership = ownership
+        self._round: Round | None = None
+        self._end_s = inf
+
+    def start(self, now: float) -> list[Send]:
+        self._end_s = now + COUNT_S_MAX
+        order = self._order
+        self._behind = max(0, int((now - order.starts_s) // order.slice_s))
+        self._first = max(0, self._behind - order.kept)
+        return self._begin(now)
+
+    def _begin(self, now: float) -> list[Send]:
+        """Begin anew: slots have other answerers, so the sums so far are of no use."""
+        ownership = self._ownership()
+        self._epoch = ownership.serving_epoch
+        self._slices: dict[int, SliceCounts] = {}
+        self._together = ContentCounts()
+        self._places = dict.fromkeys(ownership.slots_answered, b"")  # of those that have more to tell
+        if not self._places:
+            return self.refuse("nobody answers for any slot")
+        return self._ask(now)
+
+    def _ask(self, now: float) -> list[Send]:
+        request, order = self._number_question(), self._order
+        questions = {
+            peer: CountsWanted(request, order.key, self._epoch, self._first, self._behind, place)
+            for peer, place in sorted(self._places.items())
+        }
+        self._round = Round(request, "topics", questions, _NOBODY, now, ROUND_S_MAX)
+        return self._round.ask_each()
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
+        round_ = self._round
+        if round_ is None or not isinstance(message, CountsTold):
+            return None
+        if not round_.accepts(source, message.request):
+            return None
+        if message.epoch != self._epoch:
+            round_.ask_again(source.peer, now)
+            return []
+        if not all(self._first <= each.slice < self._behind for each in message.slices):
+            return self.refuse(f"{source.peer} counts what was not asked for")
+        round_.settle(source.peer)
+        self._take(message)
+        if message.next:
+            self._places[source.peer] = message.next
+        else:
+            del self._places[source.peer]
+        return self._go_on(now)
+
+    def wake(self, now: float) -> list[Send]:
+        assert self._round is not None
+        if now >= self._end_s or self._round.is_over(now):
+            late = ", ".join(sorted(self._round.waiting))
+            return self.refuse(f"no counts of {late}" if late else "there is too much to count at once")
+        return self._round.wake(now)
+
+    def wake_at(self) -> float:
+        return self._end_s if self._round is None else min(self._round.wake_at(), self._end_s)
+
+    def ownership_changed(self, now: float) -> list[Send]:
+        return [] if self._ownership().serving_epoch == self._epoch else self._begin(now)
+
+    def _go_on(self, now: float) -> list[Send]:
+        assert self._round is not None
+        if self._round.waiting:
+            return []
+        if self._places:
+            return self._ask(now)
+        slices = tuple(self._slices[number] for number in sorted(self._slices))
+        order = self._order
+        left_s = order.starts_s + (self._behind + 1) * order.slice_s - now
+        return self._end(CountsSummed(self.ticket, self._behind, slices, self._together, left_s))
+
+    def _take(self, told: CountsTold) -> None:
+        for each in told.slices:
+            before = self._slices.get(each.slice, _PLAIN)
+            self._slices[each.slice] = SliceCounts(
+                each.slice,
+                before.pages + each.pages,
+                before.related + each.related,
+                before.topic + each.topic,
+                before.contents + each.contents,
+                before.related_contents + each.related_contents,
+                before.topic_contents + each.topic_contents,
+            )
+        one, other = self._together, told.together
+        self._together = ContentCounts(
+            one.contents + other.contents, one.related + other.related, one.topic + other.topic
+        )
