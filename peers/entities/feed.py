@@ -64,12 +64,12 @@ def feed_in(content: bytes) -> Feed:
 
 
 def secret_of(reader: RowReader) -> str:
-    """Return what stands in the address of a feed: the name of its row, and the key that opens it."""
+    """Return the secret in the address of a feed: the name of its row, and the key that opens it."""
     return b32encode(reader.public + reader.opening).decode().lower().rstrip("=")
 
 
 def reader_of(secret: str) -> RowReader | None:
-    """Return what opens the feed of an address; None where it is of none."""
+    """Return the reader of the feed with this secret; None where it is of none."""
     if not secret.isascii() or len(secret) != SECRET_CHARS:
         return None
     try:
