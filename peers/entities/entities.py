@@ -2,7 +2,7 @@
 
 It cannot read them. It checks that the owner of each has signed it and that its day has not passed, and
 deletes it then; a row that its owner has forgotten has no content, and goes on its last day as all do.
-Without `[entities]` in the policy there is nothing, and what was is deleted.
+Without `[entities]` in the policy nothing is taken, and all that was is deleted, but for such rows.
 """
 
 from __future__ import annotations
@@ -102,8 +102,13 @@ class Entities(OptionalStoreActor):
         super()._follow_policy(before, was_on=was_on)
 
     def _look_at(self, item: Item) -> None:
-        """Delete a row whose day has passed, and count the others."""
-        if self._is_on and row_in(item.value).until_day >= self._today:
+        """Delete a row whose day has passed, and count the others.
+
+        What was forgotten stays until then also without the policy: a peer that was away, or a member that
+        kept the old row, would bring it back when the policy has entities again.
+        """
+        row = row_in(item.value)
+        if row.until_day >= self._today and (self._is_on or row.is_forgotten):
             self._n_swept += 1
             return
         self._store.drop(item.slot, item.name)
@@ -111,7 +116,7 @@ class Entities(OptionalStoreActor):
 
     def _next_sweep_at(self) -> float:
         self._n_rows, self._n_swept = self._n_swept, 0
-        return self._now + SWEEP_S if self._is_on else inf
+        return self._now + SWEEP_S if self._is_on or self._n_rows else inf
 
     # --- Gateways
 

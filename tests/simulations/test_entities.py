@@ -299,6 +299,46 @@ def test_when_the_policy_wants_none_any_more_they_are_deleted() -> None:
     assert mesh.keep(1, row_of(1)) == ""
 
 
+def test_what_was_forgotten_stays_so_when_the_policy_ends_entities_and_has_them_again() -> None:
+    mesh = Mesh(3)
+    for entity in range(6):
+        assert mesh.keep(entity, row_of(entity)) == ""
+    mesh.rest()
+    down = mesh.running[1]
+    old = mesh.rows(down)
+    down.crash()
+    mesh.pass_time(60.0)
+    mesh.rest()
+    for entity in range(6):
+        assert mesh.keep(entity, key_of(entity).forget(row_of(entity))) == ""
+    mesh.rest()
+    mesh.obey(None)
+    mesh.pass_time(60.0)
+    for machine in mesh.running:
+        assert all(row_in(item.value).is_forgotten for item in mesh.rows(machine))
+    mesh.obey(EntityRules())
+    down.start()  # with all that it had
+    assert old
+    mesh.pass_time(60.0)
+    mesh.rest()
+    for entity in range(6):
+        found = mesh.find(entity, gateway=entity)
+        assert found is not None
+        assert found.is_forgotten
+
+
+def test_without_the_policy_too_nothing_is_left_after_the_last_day_of_what_was_forgotten() -> None:
+    mesh = Mesh(1)
+    assert mesh.keep(1, row_of(1, until_day=TODAY + 1)) == ""
+    assert mesh.keep(1, key_of(1).forget(row_of(1, until_day=TODAY + 1))) == ""
+    mesh.obey(None)
+    mesh.pass_time(60.0)
+    [machine] = mesh.running
+    assert mesh.rows(machine)
+    mesh.pass_time(2 * DAY_S + 4_000.0)
+    assert mesh.all_bytes(machine) == b""
+
+
 def test_a_member_has_few_signatures_checked_at_a_time() -> None:
     mesh = Mesh(1)
     assert mesh.keep(1, row_of(1)) == ""
