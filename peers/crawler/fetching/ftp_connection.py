@@ -167,6 +167,8 @@ class FtpConnection:
             self._lacks.add(command)
             command = LIST
             body, is_whole = await self._transferred(command, bytes_max, budget)
+        if not is_whole and not media_type:
+            body = body[: body.rfind(b"\n") + 1]  # of a name that is cut there is no file
         media_type = media_type or type_of_listing(command, time.time())
         headers = (("Content-Type", media_type),)
         return RawResponse(200, "OK", "1.1", headers, body, self._bytes_received, is_whole)
