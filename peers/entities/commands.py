@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from mesh.client.gateway_client import GatewayClient
+from mesh.client.gateway_client import GatewayBusy, GatewayClient
 from mesh.errors import ConfigError
 from peers.entities.feed import (
     ENTRIES_MAX,
@@ -141,7 +141,7 @@ def list_entities(
             try:
                 kept = owner.read(label)
                 told.append({"name": label, "until": _day(kept.row.until_day), "why_not": ""})
-            except ConfigError as error:
+            except (ConfigError, GatewayBusy) as error:
                 told.append({"name": label, "until": "", "why_not": str(error)})
     if as_json:
         print_json({"entities": told})

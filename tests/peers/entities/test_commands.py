@@ -200,6 +200,7 @@ def test_a_key_stays_while_peers_that_may_have_its_entity_do_not_answer(
     with pytest.raises(GatewayError, match="try again"):
         run(gateway, "entities", "forget", "李晓明", "--keys", keys)
     assert keys.read_text() == before
+    assert "try again" in told(gateway, keys, "list")["entities"][0]["why_not"]
 
 
 def test_without_entities_in_the_policy_no_key_is_made(gateway: FakeGateway, keys: Path) -> None:
