@@ -291,9 +291,7 @@ class GatewayClient:
         status, answer = self._answer("GET", f"/api/entities/{name}", None)
         if status == HTTPStatus.NOT_FOUND and self.entity_days():
             return None
-        if status >= HTTPStatus.BAD_REQUEST:
-            raise GatewayError(str(answer.get("error", f"{self.url} answered {status}")), status)
-        return answer
+        return self._checked(status, answer)
 
     def keep_entity(self, name: str, row: dict[str, Any]) -> None:
         """Have the mesh keep a sealed row. Args: as `entity` has them."""
@@ -378,7 +376,10 @@ class GatewayClient:
         self._connection.close()
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
-        status, answer = self._answer(method, path, body)
+        return self._checked(*self._answer(method, path, body))
+
+    def _checked(self, status: int, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return an answer. GatewayError, GatewayBusy: it is a refusal."""
         if status >= 400:
             is_busy = status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
             kind = GatewayBusy if is_busy else GatewayError

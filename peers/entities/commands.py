@@ -14,22 +14,31 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from mesh.client.gateway_client import GatewayClient
+from mesh.client.gateway_client import GatewayBusy, GatewayClient
 from mesh.errors import ConfigError
 from peers.entities.feed import (
     ENTRIES_MAX,
     Feed,
     FeedEntry,
     feed_bytes,
-    secret_text,
+    secret_of,
 )
 from peers.entities.feed import TEXT_CHARS_MAX as SENTENCE_CHARS_MAX
 from peers.entities.feed import TITLE_CHARS_MAX as FEED_TITLE_CHARS_MAX
 from peers.entities.feedback import fitted, pair_order
 from peers.entities.owner import OPTION, KeptEntity, Owner
 from peers.entities.pages import PAGES_MAX, ScoredPage, completed, page_at, pages_of, queries_of
-from peers.entities.profile import TEXT_CHARS_MAX, TEXTS_MAX, GradedPage, Profile, digest_of, with_grade
+from peers.entities.profile import (
+    TEXT_CHARS_MAX,
+    TEXTS_MAX,
+    GradedPage,
+    Profile,
+    digest_of,
+    profile_bytes,
+    with_grade,
+)
 from peers.entities.score import PRIOR, PageScore, score_page
+from peers.entities.seal import RowKey
 from peers.entities.sealed_row import KEY_BYTES
 from peers.entities.tone import ToneModel, own_model, read_lexicon
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, print_told, printable, seconds_in
@@ -132,7 +141,7 @@ def list_entities(
             try:
                 kept = owner.read(label)
                 told.append({"name": label, "until": _day(kept.row.until_day), "why_not": ""})
-            except ConfigError as error:
+            except (ConfigError, GatewayBusy) as error:
                 told.append({"name": label, "until": "", "why_not": str(error)})
     if as_json:
         print_json({"entities": told})
@@ -298,7 +307,7 @@ def feed(
         found = _found(client, kept.profile, _model(lexicon), read, newest=True)
         secret = _feed_secret(owner, kept)
         owner.publish(secret, feed_bytes(_feed_of(label, found)))
-        address = f"{client.url}/feed/{secret_text(secret)}"
+        address = f"{client.url}/feed/{secret_of(RowKey(secret))}"
     print_told(as_json, {"entity": label, "feed": address, "pages": len(found)}, address)
 
 
@@ -370,7 +379,13 @@ def _texts(texts: list[str] | tuple[str, ...]) -> tuple[str, ...]:
 
 def _checked(fields: dict[str, Any]) -> Profile:
     try:
-        return msgspec.convert(fields, Profile)
+        profile = msgspec.convert(fields, Profile)
+        profile_bytes(profile)
+        return profile
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"{error.object!r} is no text: type it in a terminal that is set to UTF-8 (LANG)"
+        ) from error
     except msgspec.ValidationError as error:
         raise ConfigError(
             f"{error}: a field has {TEXTS_MAX} texts at most, of {TEXT_CHARS_MAX} characters each"

@@ -1,7 +1,8 @@
-"""The feed of an entity: its best and newest pages, sealed under a secret that is its address.
+"""The feed of an entity: its best and newest pages, sealed under a key that is in its secret address.
 
-Whoever has the address reads the feed, and a gateway that is asked for it reads it for that moment. The
-fields of the entity are not in it. Its owner ends it by forgetting its row; then the address leads nowhere.
+Whoever has the address reads the feed, and a gateway that is asked for it reads it for that moment. Neither
+can change it: what signs its row is with its owner. The fields of the entity are not in it. Its owner ends
+it by forgetting its row; then the address leads nowhere.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import msgspec
 from msgspec import Meta
 
 from mesh.urls import URL_CHARS_MAX
+from peers.entities.seal import RowReader
 from peers.entities.sealed_row import CONTENT_BYTES_MAX, KEY_BYTES
 
 ENTRIES_MAX: Final = 50
 LABEL_CHARS_MAX: Final = 64
 TITLE_CHARS_MAX: Final = 200
 TEXT_CHARS_MAX: Final = 300
-SECRET_CHARS: Final = 52  # of base 32
+SECRET_CHARS: Final = 103  # of base 32: name and key
 
 
 class FeedEntry(msgspec.Struct, frozen=True, array_like=True):
@@ -50,7 +52,7 @@ def feed_bytes(feed: Feed) -> bytes:
 
 
 def feed_in(content: bytes) -> Feed:
-    """Read a feed, which any reader of its address may have written.
+    """Read a feed.
 
     Raises:
       ValueError: it is none.
@@ -61,20 +63,20 @@ def feed_in(content: bytes) -> Feed:
         raise ValueError(f"no feed: {error}") from error
 
 
-def secret_text(secret: bytes) -> str:
-    """Return a secret as it stands in an address."""
-    return b32encode(secret).decode().lower().rstrip("=")
+def secret_of(reader: RowReader) -> str:
+    """Return the secret in the address of a feed: the name of its row, and the key that opens it."""
+    return b32encode(reader.public + reader.opening).decode().lower().rstrip("=")
 
 
-def secret_in(text: str) -> bytes | None:
-    """Return the secret in an address; None when there is none."""
-    if not text.isascii() or len(text) != SECRET_CHARS:
+def reader_of(secret: str) -> RowReader | None:
+    """Return the reader of the feed with this secret; None where it is of none."""
+    if not secret.isascii() or len(secret) != SECRET_CHARS:
         return None
     try:
-        secret = b32decode(text.upper() + "====")
+        both = b32decode(secret.upper() + "=")
     except ValueError:
         return None
-    return secret if len(secret) == KEY_BYTES else None
+    return RowReader(both[:KEY_BYTES], both[KEY_BYTES:])
 
 
 _encode = msgspec.msgpack.Encoder().encode

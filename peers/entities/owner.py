@@ -77,12 +77,12 @@ class Owner:
             raise ConfigError(
                 f"{self._path} has {ENTITIES_MAX:,} entities: forget some, or name another file"
             )
-        secret = os.urandom(KEY_BYTES)
+        secret, content = os.urandom(KEY_BYTES), _fitting(profile_bytes(profile))
         self._client.entity_days()  # without the policy for it no key is made
         self._file.entities[profile.label] = secret.hex()
         self._write()
         try:
-            self._keep(RowKey(secret), None, profile_bytes(profile))
+            self._keep(RowKey(secret), None, content)
         except GatewayError:
             del self._file.entities[profile.label]
             self._write()
@@ -130,7 +130,7 @@ class Owner:
                 self.end_feed(profile_in(key.open(row)))
             except ValueError:
                 pass  # of another version: its feed goes on its last day
-            self._post(key, key.forget(row))
+            self._post(key, key.forget(row, self._until_day()))
         del self._file.entities[label]
         self._write()
         return is_there
@@ -147,18 +147,17 @@ class Owner:
         key = RowKey(profile.feed)
         row = self._row_of(key)
         if row is not None and not row.is_forgotten:
-            self._post(key, key.forget(row))
+            self._post(key, key.forget(row, self._until_day()))
 
     def _keep(self, key: RowKey, before: SealedRow | None, content: bytes) -> None:
-        if len(content) > CONTENT_BYTES_MAX:
-            raise ConfigError(
-                f"an entity takes {CONTENT_BYTES_MAX:,} bytes at most, and this {len(content):,}: give fewer "
-                "or shorter words"
-            )
-        until = int(time.time()) // DAY_S + self._client.entity_days()
+        until = self._until_day()
         number = 1 if before is None else before.number + 1
         until = until if before is None else max(until, before.until_day)
-        self._post(key, key.seal(number, until, content, os.urandom(NONCE_BYTES)))
+        self._post(key, key.seal(number, until, _fitting(content), os.urandom(NONCE_BYTES)))
+
+    def _until_day(self) -> int:
+        """Return the last day of a row that is changed today."""
+        return int(time.time()) // DAY_S + self._client.entity_days()
 
     def _post(self, key: RowKey, row: SealedRow) -> None:
         told = {"number": row.number, "until_day": row.until_day}
@@ -180,6 +179,15 @@ class Owner:
             write_private_text(self._path, msgspec.json.encode(self._file).decode())
         except OSError as error:
             raise not_kept(self._path, error, OPTION) from error
+
+
+def _fitting(content: bytes) -> bytes:
+    if len(content) > CONTENT_BYTES_MAX:
+        raise ConfigError(
+            f"an entity takes {CONTENT_BYTES_MAX:,} bytes at most, and this {len(content):,}: give fewer "
+            "or shorter words"
+        )
+    return content
 
 
 def _read(path: Path) -> KeyFile:

@@ -9,8 +9,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from peers.entities.feed import feed_in, secret_in
-from peers.entities.seal import RowKey
+from peers.entities.feed import feed_in
+from peers.entities.feed import reader_of as feed_reader_of
 from peers.entities.sealed_row import KEY_BYTES, SealedRow, is_row
 from peers.entities.wire_messages import FULL, OFF, OUTDATED, UNTRUE
 from peers.gateway.entities.entity_feed import entity_feed
@@ -24,8 +24,10 @@ from peers.policy.entity_rules import EntityRules
 
 BODY_BYTES_MAX: Final = 48 << 10
 DAY_S: Final = 86_400
+AGAIN_S: Final = 10
 ATOM: Final = "application/atom+xml"
 _OFF_HINT: Final = "this mesh keeps no entities: its owner can add [entities] to the policy"
+_SILENT_HINT: Final = "not all peers that may have this entity answer: try again in a moment"
 _REFUSALS: Final = {
     OFF: (404, _OFF_HINT),
     UNTRUE: (400, "the row is not signed by the key that it is named by, or its last day is too far or over"),
@@ -58,10 +60,9 @@ class EntityRoutes:
 
     async def feed(self, request: Request) -> Response:
         """Give the feed whose secret is in the address."""
-        secret = secret_in(request.path_params["secret"])
-        if secret is None or self._backend.policy.entities is None:
+        key = feed_reader_of(request.path_params["secret"])
+        if key is None or self._backend.policy.entities is None:
             raise Refusal(404, "no feed has this address, or its owner has ended it")
-        key = RowKey(secret)
         row = await self._find(key.public)
         try:
             feed = None if row is None or row.is_forgotten else feed_in(key.open(row))
@@ -73,6 +74,7 @@ class EntityRoutes:
         response = responses.xml(text, ATOM)
         response.headers["Cache-Control"] = "no-store"  # its address is a secret
         response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["X-Robots-Tag"] = "noindex"  # should somebody have put it into a page
         return response
 
     async def _keep(self, request: Request, public: bytes) -> Response:
@@ -90,7 +92,10 @@ class EntityRoutes:
         return responses.json(RowKeptJson(row.number))
 
     async def _find(self, public: bytes) -> SealedRow | None:
+        """Return the row of a name; None where the mesh has none. Refusal: the mesh cannot tell now."""
         found = await self._backend.ask(lambda ticket: FindRow(ticket, public), RowFound)
+        if found.row is None and not found.is_complete:
+            raise Refusal(503, _SILENT_HINT, {"Retry-After": str(AGAIN_S)})
         return found.row
 
     def _rules(self) -> EntityRules:

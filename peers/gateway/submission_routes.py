@@ -6,6 +6,7 @@ Loaded when somebody does one of these.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 from typing import Final
@@ -160,7 +161,9 @@ class SubmissionRoutes:
         except _Complaint as complaint:
             headers = {"Retry-After": str(DAY_S)} if complaint.status_code == 429 else {}
             raise Refusal(complaint.status_code, complaint.sentence, headers) from complaint
-        told = await self._told(code)
+        told = None
+        with suppress(Busy):
+            told = await self._told(code)
         if told is None:
             raise Refusal(503, "it is taken, but how it stands is not known yet: ask again in a moment")
         return responses.json(told)
@@ -243,6 +246,8 @@ class SubmissionRoutes:
 
     async def _told(self, code: bytes) -> SubmissionJson | None:
         found = await self._backend.ask(lambda ticket: FindSubmission(ticket, code), SubmissionFound)
+        if found.row is None and not found.is_complete and self._backend.policy.submissions is not None:
+            raise Busy("not all peers that may have this submission answer: try again in a moment")
         return None if found.row is None else submission_json(code, self._checked(code, found.row))
 
     def _checked(self, code: bytes, row: Submission) -> Submission:

@@ -55,6 +55,7 @@ class ItemStore:
         join: Join,
         *,
         part_bytes: int = PART_BYTES,
+        items_max: int = CHANGES_MAX,
         changed: Changed = lambda *_: None,
         accepts: Accepts | None = None,
     ) -> None:
@@ -64,12 +65,13 @@ class ItemStore:
           join: makes one value of two, either of which may come from another peer. Raises ValueError for
             what is no value.
           part_bytes: of items, after which the next part or shipment begins.
+          items_max: in a part or a shipment, ours or another peer's, where items take long to check.
           changed: told of every value that changes, whoever changed it.
           accepts: of values from other peers, those that are taken; None for all that can be joined.
         """
         self._table = table
         self._join = join
-        self._part_bytes = part_bytes
+        self._bounds = part_bytes, items_max
         self._changed = changed
         self._accepts = accepts
         self._filled = np.zeros(SLOTS_MAX, np.bool_)
@@ -161,7 +163,7 @@ class ItemStore:
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
         """See `Store`."""
         items = (item for slot in np.flatnonzero(slots).tolist() for item in self.items(slot))
-        for some in _in_messages((item for item in items if _id_of(item) not in have), self._part_bytes):
+        for some in _in_messages((item for item in items if _id_of(item) not in have), self._bounds):
             yield Part(_encode(some))
 
     def merge(
@@ -216,7 +218,7 @@ class ItemStore:
         """See `MirroredStore`."""
         rows = ((key, self._table.get(key)) for key in keys)
         items = (Item(slot_in(key), key[2:], value) for key, value in rows if value is not None)
-        for some in _in_messages(items, self._part_bytes):
+        for some in _in_messages(items, self._bounds):
             yield Shipment(_encode(some), len(some), frozenset(item.slot for item in some))
 
     def only(self, shipment: Shipment, slots: frozenset[int]) -> Shipment:
@@ -237,6 +239,8 @@ class ItemStore:
             items = _decode(encoded)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise RemoteProtocolError(f"items that are none: {error}") from error
+        if len(items) > self._bounds[1]:
+            raise RemoteProtocolError(f"{len(items)} items at a time, which take too long")
         if not all(map(is_taken, {item.slot for item in items})):
             raise RemoteProtocolError("items of slots that are not to come from there")
         good = [item for item in items if self._is_good(item)]
@@ -294,14 +298,15 @@ def _id_of(item: Item) -> bytes:
     return digest
 
 
-def _in_messages(items: Iterable[Item], bytes_max: int) -> Iterator[list[Item]]:
-    """Gather items until a message is full."""
+def _in_messages(items: Iterable[Item], bounds: tuple[int, int]) -> Iterator[list[Item]]:
+    """Gather items until a message is full. Args: bounds: bytes in one and items."""
+    bytes_max, items_max = bounds
     some: list[Item] = []
     n_bytes = 0
     for item in items:
         some.append(item)
         n_bytes += 16 + len(item.name) + len(item.value)
-        if n_bytes >= bytes_max or len(some) == CHANGES_MAX:
+        if n_bytes >= bytes_max or len(some) == items_max:
             yield some
             some, n_bytes = [], 0
     if some:

@@ -2,7 +2,8 @@
 
 Names are made of words of both languages, in GBK under one half of the folders. Printed are the questions of
 the server, the most sessions at a time, the least time between two transfers, and how many of a sample of
-names the gateway of another peer finds by their words, each as the entry that it is.
+names the gateway of another peer finds by their words, each as the entry that it is. What it does not find
+is asked for once more: on a busy machine a page may be read too late to be shown with its entries.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _measured(folder: Path, server: FtpServer, site: FtpSite, asked: argparse.Na
         lab.wait_until(lambda report: report["total"]["documents"] >= pages, timeout=3_600)
         crawled_s = time.monotonic() - began_s
         lab.wait_until_idle(600)
-        found, seconds = _found(lab.gateways()[-1], site, asked.sample)
+        found, again, seconds = _found(lab.gateways()[-1], site, asked.sample)
     transfers = [event.at_s for event in server.log if event.what == "data"]
     return {
         "names": asked.folders * asked.names,
@@ -93,26 +94,37 @@ def _measured(folder: Path, server: FtpServer, site: FtpSite, asked: argparse.Na
         "sessions_at_once": server.sessions_at_once(),
         "least_pause_s": round(min(later - before for before, later in pairwise(transfers)), 3),
         "found": found,
+        "of_these_asked_for_again": again,
         "of": asked.sample,
         "query_p50_ms": round(1_000 * sorted(seconds)[len(seconds) // 2], 1),
     }
 
 
-def _found(gateway: str, site: FtpSite, n: int) -> tuple[int, list[float]]:
+def _found(gateway: str, site: FtpSite, n: int) -> tuple[int, int, list[float]]:
+    """Return how many of a sample are found, how many of these only when asked again, and seconds of each."""
     random = Random(7)
     folders = [path for path in site.folders if path != b"/"]
-    found, seconds = 0, []
+    found = again = 0
+    seconds: list[float] = []
     for _ in range(n):
         folder = random.choice(folders)
         octets, size = random.choice(site.folders[folder])
         name = octets.decode("gbk" if int(folder[2:]) % 2 else "utf-8")
-        began_s = time.perf_counter()
-        hits = search(gateway, " ".join(name.replace(".", "-").split("-")))["hits"]
-        seconds.append(time.perf_counter() - began_s)
         url = f"ftp://ftp.a.test{folder.decode()}/"
-        entries = [entry for hit in hits if hit["url"] == url for entry in hit["entries"]]
-        found += any(entry["name"] == name and entry["size"] == size for entry in entries)
-    return found, seconds
+        began_s = time.perf_counter()
+        is_there = _is_found(gateway, url, name, size)
+        seconds.append(time.perf_counter() - began_s)
+        if not is_there and _is_found(gateway, url, name, size):
+            is_there = True
+            again += 1
+        found += is_there
+    return found, again, seconds
+
+
+def _is_found(gateway: str, url: str, name: str, size: int) -> bool:
+    hits = search(gateway, " ".join(name.replace(".", "-").split("-")))["hits"]
+    entries = [entry for hit in hits if hit["url"] == url for entry in hit["entries"]]
+    return any(entry["name"] == name and entry["size"] == size for entry in entries)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ from peers.engine.index import Index
 from peers.engine.pages.document import Document
 from peers.engine.queries.query import Mode, Sort
 from peers.engine.queries.query_parser import read_query
-from peers.entities.feed import secret_text
+from peers.entities.feed import secret_of
+from peers.entities.seal import RowReader
 from peers.entities.sealed_row import KEY_BYTES
 from peers.gateway.http_port import Http, listen
 from peers.gateway.model.messages import (
@@ -290,7 +291,7 @@ async def test_no_lie_of_a_member_and_no_form_crashes_the_gateway(
     token = f"Authorization: Bearer {TOKEN}".encode()
     code = code_text(bytes(CODE_BYTES)).encode()
     entity = b"/api/entities/" + b"0a" * KEY_BYTES
-    entities = (entity, b"/feed/" + secret_text(bytes(KEY_BYTES)).encode())
+    entities = (entity, b"/feed/" + secret_of(RowReader(bytes(KEY_BYTES), bytes(KEY_BYTES))).encode())
     pages = (b"/backlinks", b"/api/backlinks", b"/watch", b"/api/watch", b"/api/log", b"/api/submissions")
     topics = (b"/topics", b"/api/topics", b"/topic/page", b"/api/topic/page", b"/topic/none")
     paths = (*pages, b"/submit", b"/submit/" + code, b"/api/submit/" + code, b"/compare", b"/go")

@@ -99,6 +99,7 @@ class FakeGateway:
         self.submission: dict[str, Any] = {}  # the answer of /api/submit
         self.submissions: dict[tuple[str, str], dict[str, Any]] = {}  # of /api/submissions, likewise
         self.entity_days = 365  # 0 where the policy has no entities
+        self.are_entities_silent = False  # do the peers that have them not answer?
         self.entities: dict[str, dict[str, Any]] = {}  # of /api/entities, by name
         self.hits: list[dict[str, Any]] | None = None  # of every search, instead of many
         self.judged: dict[str, Any] = {}  # the answer of POST /api/submissions
@@ -254,6 +255,8 @@ class FakeGateway:
             return 404, {"error": "this mesh keeps no entities: its owner can add [entities] to the policy"}
         if path == "/api/entities":
             return 200, {"days": self.entity_days}
+        if self.are_entities_silent:
+            return 503, {"error": "not all peers answer: try again in a moment"}
         row = self.entities.get(path.rpartition("/")[2])
         return (404, {"error": "no such entity"}) if row is None else (200, row)
 

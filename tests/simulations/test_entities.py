@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from random import Random
 
+import msgspec
 import pytest
 
 from mesh.actors.actor import Message
+from mesh.errors import RemoteProtocolError
 from peers.crawler.model.settings import CrawlSettings
 from peers.entities.entities import Entities, EntityStatistics
 from peers.entities.seal import RowKey
@@ -109,7 +111,7 @@ class Mesh:
     def find(self, entity: int, gateway: int = 0) -> SealedRow | None:
         found = self.ask(FindRow, key_of(entity).public, gateway=gateway)
         assert isinstance(found, RowFound)
-        assert found.is_on
+        assert found.is_complete
         return found.row
 
     def actor(self, machine: Machine) -> Entities:
@@ -258,6 +260,30 @@ def test_only_rows_of_their_owner_and_their_time_are_taken_and_no_more_than_the_
     assert mesh.keep(2, row_of(2, number=1)) == OUTDATED
 
 
+def test_an_entity_is_changed_and_forgotten_after_a_policy_has_fewer_days() -> None:
+    mesh = Mesh(1, rules=EntityRules(days=40))
+    assert mesh.keep(1, row_of(1, until_day=TODAY + 40)) == ""
+    mesh.obey(EntityRules(days=5))
+    assert mesh.keep(1, row_of(1, number=2, until_day=TODAY + 41)) == UNTRUE, "and no day longer"
+    assert mesh.keep(1, row_of(1, number=2, until_day=TODAY + 40)) == ""
+    assert mesh.keep(1, key_of(1).forget(row_of(1, number=2, until_day=TODAY + 40))) == ""
+
+
+def test_an_old_row_does_not_come_back_after_the_last_day_of_what_has_forgotten_it() -> None:
+    """A member keeps the last of two changes, of which the owner has not heard when it forgets the first."""
+    mesh = Mesh(1, rules=EntityRules(days=5))
+    first, second = row_of(1, until_day=TODAY + 1), row_of(1, number=2, until_day=TODAY + 5)
+    assert mesh.keep(1, second) == ""
+    assert mesh.keep(1, key_of(1).forget(first, until_day=TODAY + 5)) == ""
+    mesh.pass_time(2 * DAY_S)
+    [machine] = mesh.running
+    [item] = mesh.rows(machine)
+    mesh.actor(machine)._store.put(item.slot, item.name, row_bytes(second))
+    found = mesh.find(1)
+    assert found is not None
+    assert found.is_forgotten
+
+
 def test_when_the_policy_wants_none_any_more_they_are_deleted() -> None:
     mesh = Mesh()
     for entity in range(6):
@@ -271,6 +297,55 @@ def test_when_the_policy_wants_none_any_more_they_are_deleted() -> None:
     mesh.rest()
     assert mesh.find(1) is None
     assert mesh.keep(1, row_of(1)) == ""
+
+
+def test_what_was_forgotten_stays_so_when_the_policy_ends_entities_and_has_them_again() -> None:
+    mesh = Mesh(3)
+    for entity in range(6):
+        assert mesh.keep(entity, row_of(entity)) == ""
+    mesh.rest()
+    down = mesh.running[1]
+    old = mesh.rows(down)
+    down.crash()
+    mesh.pass_time(60.0)
+    mesh.rest()
+    for entity in range(6):
+        assert mesh.keep(entity, key_of(entity).forget(row_of(entity))) == ""
+    mesh.rest()
+    mesh.obey(None)
+    mesh.pass_time(60.0)
+    for machine in mesh.running:
+        assert all(row_in(item.value).is_forgotten for item in mesh.rows(machine))
+    mesh.obey(EntityRules())
+    down.start()  # with all that it had
+    assert old
+    mesh.pass_time(60.0)
+    mesh.rest()
+    for entity in range(6):
+        found = mesh.find(entity, gateway=entity)
+        assert found is not None
+        assert found.is_forgotten
+
+
+def test_without_the_policy_too_nothing_is_left_after_the_last_day_of_what_was_forgotten() -> None:
+    mesh = Mesh(1)
+    assert mesh.keep(1, row_of(1, until_day=TODAY + 1)) == ""
+    assert mesh.keep(1, key_of(1).forget(row_of(1, until_day=TODAY + 1))) == ""
+    mesh.obey(None)
+    mesh.pass_time(60.0)
+    [machine] = mesh.running
+    assert mesh.rows(machine)
+    mesh.pass_time(2 * DAY_S + 4_000.0)
+    assert mesh.all_bytes(machine) == b""
+
+
+def test_a_member_has_few_signatures_checked_at_a_time() -> None:
+    mesh = Mesh(1)
+    assert mesh.keep(1, row_of(1)) == ""
+    store = mesh.actor(mesh.running[0])._store
+    items = [Item(0, name_of(key_of(n).public), row_bytes(key_of(n).forget(row_of(n)))) for n in range(300)]
+    with pytest.raises(RemoteProtocolError, match="too long"):
+        store.merge_changes("other", msgspec.msgpack.encode(items), lambda slot: True, 0.0)
 
 
 def test_what_a_member_makes_up_is_not_taken() -> None:

@@ -43,10 +43,13 @@ PIECES_MAX: Final = 16_384  # as of a body of HTTP
 PORT_MIN: Final = 1_024  # of data: below are the ports of other services
 ROBOTS_PATH: Final = b"/robots.txt"
 
+_CODE: Final = re.compile(rb"[1-5][0-9][0-9]")
 _PASSIVE: Final = re.compile(rb"\d{1,3},\d{1,3},\d{1,3},\d{1,3},(\d{1,3}),(\d{1,3})")
 _EXTENDED: Final = re.compile(rb"\(([!-~])\1\1(\d{1,5})\1\)")
-# Replies that mean more than their first digit: too busy, and who is nobody.
-_STATUSES: Final = {421: 503, 430: 401, 530: 401, 532: 401}
+_TOO_LONG: Final = f"a reply of more than {REPLY_BYTES_MAX} bytes"
+# Of those that refuse: nobody is let in, there is no such thing. All others are faults of the server, such as
+# that it has no passive mode or wants TLS, and tell nothing of the directory.
+_STATUSES: Final = {430: 401, 530: 401, 532: 401, 550: 404, 551: 404, 553: 404}
 
 
 class Reply(NamedTuple):
@@ -164,6 +167,8 @@ class FtpConnection:
             self._lacks.add(command)
             command = LIST
             body, is_whole = await self._transferred(command, bytes_max, budget)
+        if not is_whole and not media_type:
+            body = body[: body.rfind(b"\n") + 1]  # of a name that is cut there is no file
         media_type = media_type or type_of_listing(command, time.time())
         headers = (("Content-Type", media_type),)
         return RawResponse(200, "OK", "1.1", headers, body, self._bytes_received, is_whole)
@@ -240,7 +245,7 @@ class FtpConnection:
             line = await self._line(REPLY_BYTES_MAX - n_bytes)
             n_bytes += len(line) + 2
             lines.append(line)
-            if not (lines[0][:3].isdigit() and b"100" <= lines[0][:3] < b"600"):
+            if not _CODE.match(lines[0]):
                 raise ExchangeError(FailureReason.PROTOCOL, f"not FTP: {lines[0][:40]!r}")
         reply = Reply(int(lines[0][:3]), tuple(lines))
         self._is_over = self._is_over or reply.code == 421
@@ -251,20 +256,23 @@ class FtpConnection:
         while (end := self._come.find(b"\n", searched)) < 0:
             searched = len(self._come)
             if searched > bytes_max:
-                raise ExchangeError(FailureReason.HEADER_TOO_LARGE, f"a reply of more than {bytes_max} bytes")
+                raise ExchangeError(FailureReason.HEADER_TOO_LARGE, _TOO_LONG)
             come = await self._raw.receive_some(RECEIVE_BYTES)
             if not come:
                 raise trio.BrokenResourceError("closed before the answer was complete")
             self._bytes_received += len(come)
             self._come += come
         if end > bytes_max:
-            raise ExchangeError(FailureReason.HEADER_TOO_LARGE, f"a reply of more than {bytes_max} bytes")
+            raise ExchangeError(FailureReason.HEADER_TOO_LARGE, _TOO_LONG)
         line = bytes(self._come[:end]).rstrip(b"\r")
         del self._come[: end + 1]
         return line
 
     def _without_body(self, reply: Reply) -> RawResponse:
-        status = _STATUSES.get(reply.code, 503 if reply.kind == 4 else 404)
+        """Return the answer of HTTP that means a reply. ExchangeError: it says no more than nonsense does."""
+        if reply.kind < 4:
+            raise ExchangeError(FailureReason.PROTOCOL, f"{reply.code} where it means nothing")
+        status = _STATUSES.get(reply.code, 503)
         return RawResponse(status, f"FTP {reply.code}", "1.1", (), b"", self._bytes_received, is_whole=True)
 
 

@@ -59,6 +59,10 @@ _UNREAD: Final = (
 UNREAD_ENDINGS: Final = frozenset(_UNREAD.split())
 
 _CODECS: Final = ("utf-8", "gb18030")
+# Controls, and what is written between letters and not seen, such as marks of the direction of writing.
+_UNSEEN: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\uffff]"
+)
 
 _LINK: Final = re.compile(r"<a(?=\s)", re.IGNORECASE)
 _LINK_END: Final = re.compile("</a>", re.IGNORECASE)
@@ -192,7 +196,7 @@ def _of_markup(page: ParsedPage, markup: str) -> _Read | None:
     style = _style_of(page.title, path, markup)
     if style is None:
         return None
-    entries: dict[str, Entry] = {}
+    entries: dict[tuple[str, str], Entry] = {}
     left_out: list[str] = []
     n_others = 0
     pieces = _LINK.split(markup, ENTRIES_MAX + 100)
@@ -212,7 +216,7 @@ def _of_markup(page: ParsedPage, markup: str) -> _Read | None:
         if entry is None or not _agrees(unescape(_TAG.sub("", label[:TAG_CHARS_MAX])), entry.name):
             n_others += 1
             continue
-        entries[entry.name] = entry
+        entries[entry.name, entry.address] = entry
         if is_left_unread(entry):
             left_out.append(href)
     if not entries or n_others > min(OTHERS_MAX, len(entries)):
@@ -280,6 +284,11 @@ def _text_of(octets: bytes, codecs: Sequence[str] = _CODECS) -> str:
     return octets.decode("latin-1")
 
 
+def _shown(name: str) -> str:
+    """Return a name as it is searched for and shown: by one table, whichever Unicode a peer knows."""
+    return _UNSEEN.sub("", " ".join(name.split())).strip()
+
+
 class _Row(NamedTuple):
     """The text around a link, as far as it tells of its target; fields as of `Entry`."""
 
@@ -315,8 +324,8 @@ _ROWS: Final = {"plain": _row_behind, "h5ai": _row_of_h5ai, "caddy": _row_of_cad
 
 def _entry_of(address: str, row: _Row) -> Entry | None:
     """Return the entry at an address; None where the name is none."""
-    name = name_of(address)
-    if len(name) > NAME_CHARS_MAX or not name.isprintable() or "/" in name[:-1]:
+    name = _shown(name_of(address))
+    if not name.strip("/") or len(name) > NAME_CHARS_MAX or "/" in name[:-1]:
         return None
     is_utf8 = unquote_to_bytes(address) == name.encode(errors="replace")
     return Entry(name, *row, "" if is_utf8 else address)
@@ -392,8 +401,8 @@ def entry_named(path: str, size: int, date: int, *, is_gb: bool = False) -> Entr
         octets = path.encode("latin-1")
     except UnicodeEncodeError:  # by an escape of JSON
         octets = path.encode(errors="replace")
-    name = _text_of(octets, ("gb18030",) if is_gb else _CODECS)
-    if len(name) > NAME_CHARS_MAX or not name.isprintable() or ".." in name.split("/"):
+    name = _shown(_text_of(octets, ("gb18030",) if is_gb else _CODECS))
+    if not name.strip("/") or len(name) > NAME_CHARS_MAX or ".." in name.split("/"):
         return None
     is_utf8 = octets == name.encode(errors="replace")
     return Entry(name, size, False, date, "" if is_utf8 else quote(octets, safe="!$&'()*+,;=:@/~"))

@@ -22,6 +22,7 @@ from peers.crawler.model.ftp_listings import is_mlsd, listed_on
 from peers.crawler.parsing.directory_index import MONTHS, as_listing, entry_named, name_of
 from peers.crawler.parsing.parser import LINKS_MAX, Link, ParsedPage
 from peers.engine.pages.directory_entries import ENTRIES_MAX, SIZE_MAX, Entry
+from peers.text.runs import HAN
 
 LINE_OCTETS_MAX: Final = 4_096  # a name has 255 in most systems, and facts 200 before it
 LINES_MAX: Final = 4 * ENTRIES_MAX  # of which some are no entries
@@ -30,13 +31,13 @@ LINES_MAX: Final = 4 * ENTRIES_MAX  # of which some are no entries
 _UNIX: Final = re.compile(
     r"(?P<kind>[-dlbcpsD])[-rwxsStTlL]{3,9}[.+@]?[ ]++(?:[^ ]++[ ]++){1,6}?(?P<size>\d{1,19})[ ]+"
     r"(?:(?P<month>[A-Za-z]{3})[ ]+(?P<day>\d{1,2})|(?P<day_first>\d{1,2})[ ]+(?P<month_last>[A-Za-z]{3}))"
-    r"[ ]+(?:(?P<year>\d{4})|\d{1,2}:\d\d)[ ](?P<name>[^ ].*)",
+    r"[ ]+(?:(?P<year>\d{4})|\d{1,2}:\d\d)[ ](?P<name>[ ]*[^ ].*)",
     re.ASCII,
 )
 _UNIX_ISO: Final = re.compile(
     r"(?P<kind>[-dlbcpsD])[-rwxsStTlL]{3,9}[.+@]?[ ]++(?:[^ ]++[ ]++){1,6}?(?P<size>\d{1,19})[ ]+"
     r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)[ ]+\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:[ ][+-]\d{4})?"
-    r"[ ](?P<name>[^ ].*)",
+    r"[ ](?P<name>[ ]*[^ ].*)",
     re.ASCII,
 )
 _DOS: Final = re.compile(
@@ -47,6 +48,12 @@ _DOS: Final = re.compile(
 )
 _MODIFY: Final = re.compile(r"(\d{14})(?:\.\d{1,9})?", re.ASCII)
 _SIZE: Final = re.compile(r"\d{1,19}", re.ASCII)
+
+# A character of GB 18030 alone beside a letter, as an accented letter of Latin 1 and the one behind it read.
+_LONE: Final = re.compile(f"[A-Za-z][{HAN}](?![{HAN}])|(?<![{HAN}])[{HAN}][A-Za-z]")
+# Letters of two scripts, of those below U+0800, side by side; signs and accents go with any.
+_SCRIPTS: Final = ("\xc0-\u02af", "\u0370-\u03ff", "\u0400-\u052f", "\u0530-\u05ff", "\u0600-\u07ff")
+_MIXED: Final = re.compile("|".join(f"[{each}](?=[^\x00-\xbf\u02b0-\u036f{each}])" for each in _SCRIPTS))
 
 
 def listing_page(url: str, body: bytes, content_type: str) -> ParsedPage:
@@ -78,30 +85,33 @@ def listing_page(url: str, body: bytes, content_type: str) -> ParsedPage:
 
 
 def _is_in_gb(lines: list[str]) -> bool:
-    """Tell whether a listing has names that are no UTF-8, and none with octets that hardly any other has.
+    """Tell whether the names of a listing, as far as they could be GB 18030 or UTF-8, are in the former.
 
-    图片 in GB 18030 is ͼƬ in UTF-8, as other words of two octets a character are.
+    图片 in GB 18030 is ͼƬ in UTF-8, as other words of two octets a character are. Names of three octets are
+    UTF-8; else more names must speak for GB 18030 than against it. For it speak letters of two scripts that
+    touch, and what is no UTF-8, but for what reads as lone characters between letters: that is Latin 1.
     """
-    has_other = False
+    votes = 0
     for line in lines[:-1] or lines:  # the last may be cut
         if not line.isascii():
             try:
                 text = line.encode("latin-1").decode()
             except UnicodeDecodeError:
-                has_other = True
+                votes += -1 if _LONE.search(line.encode("latin-1").decode("gb18030", "replace")) else 1
             else:
                 if max(text) >= "\u0800":  # of three octets
                     return False
-    return has_other
+                votes += _MIXED.search(text) is not None
+    return votes > 0
 
 
 def _distinct(read: Iterator[Entry | None]) -> Iterator[Entry]:
-    names: set[str] = set()
+    seen: set[tuple[str, str]] = set()  # several names may be shown alike
     for entry in read:
-        if entry is not None and entry.name not in names:
-            names.add(entry.name)
+        if entry is not None and (entry.name, entry.address) not in seen:
+            seen.add((entry.name, entry.address))
             yield entry
-            if len(names) > ENTRIES_MAX:  # one more tells that there are more
+            if len(seen) > ENTRIES_MAX:  # one more tells that there are more
                 return
 
 

@@ -42,14 +42,18 @@ class RowErrand(OwnerOrders):
 
 
 class RowLookup(Errand):
-    """Answers one `FindRow` by one `RowFound`: the rows of the team, joined."""
+    """Answers one `FindRow` by one `RowFound`: the rows of the team, joined.
+
+    That none has a row is known once each has said so by a policy with entities: who is late may have it.
+    """
 
     def __init__(self, number: int, me: str, order: FindRow, ownership: Ownership) -> None:
         super().__init__(number, me, order.ticket)
         self._public = order.public
-        self._is_on, self._rows = False, list[SealedRow]()
+        self._rows: list[SealedRow] = []
         team = ownership.team_of(slot_of_key(order.public, ownership.table.slot_count))
         self._team = [peer for peer in team if peer in ownership.alive]
+        self._untold = set(self._team) or {""}  # where none lives, nobody can say
 
     def start(self, now: float) -> list[Send]:
         request = self._number_question()
@@ -61,7 +65,8 @@ class RowLookup(Errand):
         if not isinstance(message, SealedTold) or not self._round.accepts(source, message.request):
             return None
         self._round.settle(source.peer)
-        self._is_on = self._is_on or message.is_on
+        if message.is_on:
+            self._untold.discard(source.peer)
         if message.row is not None and is_row(self._public, message.row):
             self._rows.append(message.row)
         return self._end_if_over(now)
@@ -77,4 +82,4 @@ class RowLookup(Errand):
         if not self._round.is_over(now):
             return []
         row = reduce(joined, self._rows) if self._rows else None
-        return self._end(RowFound(self.ticket, self._is_on, row))
+        return self._end(RowFound(self.ticket, not self._untold, row))

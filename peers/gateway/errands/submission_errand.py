@@ -121,15 +121,19 @@ def submission_order(
 
 
 class SubmissionLookup(Errand):
-    """Answers one `FindSubmission` by one `SubmissionFound`: the rows of the team, joined."""
+    """Answers one `FindSubmission` by one `SubmissionFound`: the rows of the team, joined.
+
+    That there is none is known once each has said so by a policy with submissions, as of entities.
+    """
 
     def __init__(self, number: int, me: str, order: FindSubmission, ownership: Ownership) -> None:
         super().__init__(number, me, order.ticket)
         self._code, self._slot_of = order.code, ownership.slot_of
-        self._is_on, self._rows = False, list[ToldSubmission]()
+        self._rows: list[ToldSubmission] = []
         slot = slot_of_code(order.code)
         team = ownership.team_of(slot) if slot < ownership.table.slot_count else ()
         self._team = [peer for peer in team if peer in ownership.alive]
+        self._untold = set(self._team or team)
 
     def start(self, now: float) -> list[Send]:
         request = self._number_question()
@@ -141,7 +145,8 @@ class SubmissionLookup(Errand):
         if not isinstance(message, SubmissionsTold) or not self._round.accepts(source, message.request):
             return None
         self._round.settle(source.peer)
-        self._is_on = self._is_on or message.is_on
+        if message.is_on:
+            self._untold.discard(source.peer)
         self._rows += [row for row in _sound(message.rows, self._slot_of) if row.code == self._code]
         return self._end_if_over(now)
 
@@ -156,7 +161,7 @@ class SubmissionLookup(Errand):
         if not self._round.is_over(now):
             return []
         row = reduce(joined, (told.row for told in self._rows)) if self._rows else None
-        return self._end(SubmissionFound(self.ticket, self._is_on, row))
+        return self._end(SubmissionFound(self.ticket, not self._untold, row))
 
 
 class SubmissionList(Errand):

@@ -506,7 +506,7 @@ class SubmissionFound(Message, frozen=True):
     """Searcher to HTTP."""
 
     ticket: int
-    is_on: bool  # sites can be submitted, as a peer has said that keeps the slot
+    is_complete: bool  # all living peers that keep the slot have told; else a row may be with the others
     row: Submission | None = None
 
 
@@ -553,5 +553,5 @@ class RowFound(Message, frozen=True):
     """Searcher to HTTP."""
 
     ticket: int
-    is_on: bool  # entities are kept, as a peer has said that keeps the slot
+    is_complete: bool  # all living peers that keep the slot have told; else a row may be with the others
     row: SealedRow | None = None

@@ -12,7 +12,7 @@ import pytest
 
 from mesh.client.gateway_client import GatewayError
 from mesh.errors import ConfigError
-from peers.entities.feed import feed_in, secret_in, secret_text
+from peers.entities.feed import feed_in, reader_of, secret_of
 from peers.entities.pages import query_of
 from peers.entities.seal import RowKey
 from peers.entities.sealed_row import KEY_BYTES, SealedRow, is_row
@@ -156,9 +156,9 @@ def test_feedback_is_kept_with_the_entity_and_changes_its_scores(gateway: FakeGa
 def test_a_feed_has_a_secret_address_and_ends(gateway: FakeGateway, keys: Path) -> None:
     add(gateway, keys)
     address = told(gateway, keys, "feed", "李晓明")["feed"]
-    secret = secret_in(address.rpartition("/")[2])
-    assert secret is not None
-    key = RowKey(secret)
+    key = reader_of(address.rpartition("/")[2])
+    assert key is not None
+    assert not hasattr(key, "seal"), "its readers do not change it"
     feed = feed_in(key.open(row_of(gateway, key.public.hex())))
     assert [entry.url[-1] for entry in feed.entries] == ["3", "2", "1"], "the newest first"
     assert told(gateway, keys, "feed", "李晓明")["feed"] == address
@@ -190,6 +190,17 @@ def test_an_entity_that_the_mesh_has_no_more_is_said_so_and_taken_out(
     assert "its time is over" in told(gateway, keys, "list")["entities"][0]["why_not"]
     assert told(gateway, keys, "forget", "李晓明")["was_there"] is False
     assert told(gateway, keys, "list")["entities"] == []
+
+
+def test_a_key_stays_while_peers_that_may_have_its_entity_do_not_answer(
+    gateway: FakeGateway, keys: Path
+) -> None:
+    add(gateway, keys)
+    before, gateway.are_entities_silent = keys.read_text(), True
+    with pytest.raises(GatewayError, match="try again"):
+        run(gateway, "entities", "forget", "李晓明", "--keys", keys)
+    assert keys.read_text() == before
+    assert "try again" in told(gateway, keys, "list")["entities"][0]["why_not"]
 
 
 def test_without_entities_in_the_policy_no_key_is_made(gateway: FakeGateway, keys: Path) -> None:
@@ -256,11 +267,44 @@ def test_too_many_or_too_long_words_are_refused_before_anything_is_sent(
     assert gateway.entities == {}
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["a\udcff"], "UTF-8"),
+        (["a", "--work", "\udcff"], "UTF-8"),
+        (
+            [
+                "a",
+                *(
+                    f
+                    for field in ("work", "image")
+                    for n in range(32)
+                    for f in (f"--{field}", f"{n:02}" + "词" * 62)
+                ),
+            ]
+            + [f for n in range(32) for f in ("--domain", f"{n:02}" + "\U0001f600" * 62)]
+            + [f for n in range(32) for f in ("--feature", f"{n:02}" + "\U0001f600" * 62)],
+            "bytes at most",
+        ),
+    ],
+)
+def test_what_cannot_be_kept_leaves_no_key(
+    gateway: FakeGateway, keys: Path, words: list[str], told: str
+) -> None:
+    with pytest.raises(ConfigError, match=told):
+        run(gateway, "entities", "add", *words, "--keys", keys)
+    assert not keys.exists()
+
+
 def test_secrets_in_addresses_are_read_back_and_others_are_none() -> None:
-    secret = bytes(range(KEY_BYTES))
-    assert secret_in(secret_text(secret)) == secret
-    for text in ("", "x" * 52, "1" * 52, secret_text(secret)[:-1], secret_text(secret) + "a", "ä" * 52):
-        assert secret_in(text) != secret
+    key = RowKey(bytes(range(KEY_BYTES)))
+    text = secret_of(key)
+    found = reader_of(text)
+    assert found is not None
+    assert (found.public, found.opening) == (key.public, key.opening)
+    for wrong in ("", "x" * 103, "1" * 103, text[:-1], text + "a", "ä" * 103):
+        other = reader_of(wrong)
+        assert other is None or other.public != key.public
 
 
 def test_new_pages_are_posted_with_score_and_tone_and_a_namesake_s_is_not(

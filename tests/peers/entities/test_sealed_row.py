@@ -13,6 +13,7 @@ from peers.entities.sealed_row import (
     CONTENT_BYTES_MAX,
     FILL_BYTES,
     KEY_BYTES,
+    NUMBER_MAX,
     SEALED_BYTES_MAX,
     SealedRow,
     is_of_its_time,
@@ -63,6 +64,14 @@ def test_whoever_changes_a_row_is_not_its_owner(change: dict[str, object]) -> No
 def test_an_old_content_does_not_open_under_a_new_number() -> None:
     with pytest.raises(ValueError, match="does not open"):
         KEY.open(replace(row(1), number=2))
+
+
+def test_what_is_forgotten_outlives_every_change_and_has_a_number_whatever_the_row_s_was() -> None:
+    assert KEY.forget(row(until_day=400), until_day=405).until_day == 405
+    assert KEY.forget(row(until_day=400), until_day=395).until_day == 400
+    last = KEY.forget(row(NUMBER_MAX))
+    assert row_in(row_bytes(last)) == last
+    assert joined(last, row(NUMBER_MAX)) == last
 
 
 def test_rows_join_in_any_order_and_what_was_forgotten_counts_most() -> None:

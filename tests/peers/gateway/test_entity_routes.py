@@ -11,7 +11,7 @@ import pytest
 from mesh.actors.actor import Address, Message
 from mesh.actors.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
-from peers.entities.feed import Feed, FeedEntry, feed_bytes, secret_text
+from peers.entities.feed import Feed, FeedEntry, feed_bytes, secret_of
 from peers.entities.seal import RowKey
 from peers.entities.sealed_row import KEY_BYTES, SealedRow, slot_of_key
 from peers.entities.wire_messages import (
@@ -72,7 +72,7 @@ async def test_it_is_off_unless_the_policy_has_it() -> None:
         reply = await ask(gateway, path, method, {}, posted)
         assert reply.status == 404
         assert "[entities]" in reply.json["error"]
-    assert (await ask(gateway, f"/feed/{secret_text(SECRET)}")).status == 404
+    assert (await ask(gateway, f"/feed/{secret_of(KEY)}")).status == 404
     assert backend.orders == []
 
 
@@ -128,11 +128,12 @@ async def test_a_client_changes_so_many_a_day_and_pages_of_other_sites_none() ->
 async def test_a_feed_is_read_by_its_address_and_says_nothing_of_the_secret() -> None:
     entry = FeedEntry("http://a.test/?a=1&b=2", "<b>title\x00", "北京大学教授李晓明", 1_234, 1, 1_000.0)
     sealed = row(feed_bytes(Feed("李晓明", (entry,))))
-    reply = await ask(application(backend_of(sealed)), f"/feed/{secret_text(SECRET)}?lang=en")
+    reply = await ask(application(backend_of(sealed)), f"/feed/{secret_of(KEY)}?lang=en")
     assert reply.status == 200
     assert reply.headers["content-type"].startswith("application/atom+xml")
     assert reply.headers["cache-control"] == "no-store"
-    assert secret_text(SECRET) not in reply.text
+    assert reply.headers["x-robots-tag"] == "noindex"
+    assert secret_of(KEY) not in reply.text
     root = ElementTree.fromstring(reply.text)
     atom = "{http://www.w3.org/2005/Atom}"
     [shown] = root.iter(f"{atom}entry")
@@ -147,10 +148,18 @@ async def test_a_feed_is_read_by_its_address_and_says_nothing_of_the_secret() ->
 )
 async def test_an_address_whose_feed_has_ended_leads_nowhere(found: SealedRow | None) -> None:
     backend = backend_of(found)
-    reply = await ask(application(backend), f"/feed/{secret_text(SECRET)}")
+    reply = await ask(application(backend), f"/feed/{secret_of(KEY)}")
     assert reply.status == 404
     assert backend.orders == [FindRow(7, KEY.public)]
     assert (await ask(application(backend), "/feed/x")).status == 404
+
+
+async def test_nobody_is_told_that_an_entity_is_nowhere_while_a_peer_that_may_have_it_is_silent() -> None:
+    backend = FakeBackend(lambda order: RowFound(7, False))
+    backend.policy = Policy(rules=OF_SEEDS.rules, entities=RULES)
+    for path in (PATH, f"/feed/{secret_of(KEY)}"):
+        reply = await ask(application(backend), path)
+        assert (reply.status, reply.headers["retry-after"]) == (503, "10")
 
 
 # --- The conversation with other peers -----------------------------------------------------------
@@ -197,3 +206,17 @@ def test_of_the_rows_of_a_team_the_newest_of_its_owner_counts() -> None:
     searcher.receive(Address("bob", "entities"), SealedTold(request, True, row(number=2)), 1.1)
     [found] = searcher.receive(Address("ann", "entities"), SealedTold(request, True, row(number=1)), 1.1)
     assert found.message == RowFound(8, True, row(number=2))
+
+
+def test_that_none_has_a_row_is_known_once_all_of_the_team_have_said_so_by_the_policy() -> None:
+    searcher, _ = searcher_of("ann", "bob")
+    for number, told in enumerate((SealedTold(0, True), SealedTold(0, False), None)):
+        sends = searcher.receive(Address("ann", "http"), FindRow(number, KEY.public), 10.0 * number)
+        request = next(send.message.request for send in sends if isinstance(send.message, ReadSealed))
+        bob = Address("bob", "entities")
+        answers = searcher.receive(Address("ann", "entities"), SealedTold(request, True), 10.0 * number)
+        if told is not None:
+            answers = searcher.receive(bob, SealedTold(request, told.is_on), 10.0 * number)
+        else:
+            answers = searcher.wake(10.0 * number + 5.0)
+        assert [send.message for send in answers] == [RowFound(number, told is not None and told.is_on)]

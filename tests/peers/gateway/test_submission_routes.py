@@ -357,7 +357,31 @@ def test_a_code_of_a_slot_that_is_none_is_unknown() -> None:
     [answer] = searcher.receive(Address("ann", "http"), JudgeSite(7, verdict), 0.0)
     assert answer.message == SiteAnswered(7, code, UNKNOWN)
     [found] = searcher.receive(Address("ann", "http"), FindSubmission(8, code), 0.0)
-    assert found.message == SubmissionFound(8, False)
+    assert found.message == SubmissionFound(8, True)
+
+
+def test_that_there_is_no_submission_is_known_once_all_of_the_team_have_said_so() -> None:
+    searcher, _ = searcher_of("ann", "bob")
+    code = code_of(7, b"0123456789abcdef")
+    for number, is_told in enumerate((True, False)):
+        asked = searcher.receive(Address("ann", "http"), FindSubmission(number, code), 10.0 * number)
+        told = SubmissionsTold(asked[0].message.request, True)  # type: ignore[attr-defined]
+        answers = searcher.receive(Address("ann", "submissions"), told, 10.0 * number)
+        if is_told:
+            answers = searcher.receive(Address("bob", "submissions"), told, 10.0 * number)
+        else:
+            answers = searcher.wake(10.0 * number + 5.0)
+        assert [send.message for send in answers] == [SubmissionFound(number, is_told)]
+
+
+async def test_no_submission_is_called_unknown_while_peers_that_may_have_it_are_silent() -> None:
+    backend = FakeBackend(lambda order: SubmissionFound(7, False))
+    path = f"/api/submit/{code_text(CODE)}"
+    backend.policy = Policy(rules=OF_SEEDS.rules, submissions=RULES)
+    assert (await ask(application(backend), path)).status == 503
+    assert (await ask(application(backend), f"/submit/{code_text(CODE)}")).status == 503
+    backend.policy = OF_SEEDS
+    assert (await ask(application(backend), path)).status == 404
 
 
 def test_a_door_of_the_mesh_is_not_asked_for_submissions() -> None:

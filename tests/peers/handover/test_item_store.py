@@ -135,6 +135,22 @@ def test_parts_are_of_limited_size() -> None:
     assert content(other) == content(store)
 
 
+def test_messages_of_items_that_take_long_to_check_have_few_of_them() -> None:
+    store = ItemStore(MemoryTable(), max, items_max=3)
+    for number in range(10):
+        store.put(0, b"%d" % number, b"v")
+    parts = list(store.parts(1, ALL, frozenset()))
+    assert len(parts) == 4
+    longest = [Item(0, b"%d" % number, b"v") for number in range(4)]
+    with pytest.raises(RemoteProtocolError, match="too long"):
+        store.merge_changes("other", msgspec.msgpack.encode(longest), lambda slot: True, 0.0)
+    other = ItemStore(MemoryTable(), max, items_max=3)
+    for part in parts:
+        assert isinstance(part, Part)
+        other.merge(1, "other", ALL, part, 0.0)
+    assert content(other) == content(store)
+
+
 def refusing_join(one: bytes, other: bytes) -> bytes:
     if not one.isdigit() or not other.isdigit():
         raise ValueError("no number")

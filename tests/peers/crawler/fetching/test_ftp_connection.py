@@ -7,7 +7,7 @@ import pytest
 from peers.crawler.addresses.addresses import ALLOW_ALL, AddressPolicy
 from peers.crawler.fetching.connection import FetchLimits
 from peers.crawler.fetching.fetcher import Fetcher
-from peers.crawler.fetching.ftp_connection import LISTING_BYTES_MAX
+from peers.crawler.fetching.ftp_connection import LISTING_BYTES_MAX, REPLY_BYTES_MAX
 from peers.crawler.fetching.resolver import FixedEndpoint, FixedResolver
 from peers.crawler.model.web_request import (
     FailureReason,
@@ -127,7 +127,8 @@ async def test_an_endless_listing_is_cut_and_its_session_ended() -> None:
     for fetched in (first, second):
         assert isinstance(fetched, PageFetched)
         assert not fetched.is_whole
-        assert len(fetched.body) == LISTING_BYTES_MAX
+        assert LISTING_BYTES_MAX - 100 < len(fetched.body) <= LISTING_BYTES_MAX
+        assert fetched.body.endswith(b"\r\n"), "and no name is cut"
     assert len(server.commands("opened")) == 2
 
 
@@ -140,10 +141,20 @@ async def test_an_endless_listing_is_cut_and_its_session_ended() -> None:
         (b"220-" + b"x" * 100_000, FailureReason.HEADER_TOO_LARGE),
         (b"220-a\r\n" * 20_000, FailureReason.HEADER_TOO_LARGE),
         (b"220-no end", FailureReason.TIMEOUT),
+        (b"2", FailureReason.PROTOCOL),
+        (b"", FailureReason.PROTOCOL),
+        (b"120 in a moment", FailureReason.PROTOCOL),
+        (b"331 which password?", FailureReason.PROTOCOL),
     ],
 )
 async def test_what_is_no_ftp_is_a_failure(greeting: bytes, reason: FailureReason) -> None:
     assert (await _failure(FtpSite(TREE, greeting=greeting), seconds=1.0)).reason is reason
+
+
+@pytest.mark.parametrize("greeting", [b"220-" + b"x" * 100_000, b"220-a\r\n" * 20_000])
+async def test_the_limit_of_a_reply_is_told(greeting: bytes) -> None:
+    failed = await _failure(FtpSite(TREE, greeting=greeting))
+    assert failed.detail == f"a reply of more than {REPLY_BYTES_MAX} bytes"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +168,10 @@ async def test_an_odd_answer_to_epsv_opens_nothing_elsewhere(reply: bytes) -> No
     assert server.sessions_at_once() == 1
 
 
-@pytest.mark.parametrize(("greeting", "status"), [(b"421 too many users", 503), (b"530 not you", 401)])
+@pytest.mark.parametrize(
+    ("greeting", "status"),
+    [(b"421 too many users", 503), (b"530 not you", 401), (b"534 only with TLS", 503), (b"500 broken", 503)],
+)
 async def test_a_refusal_is_the_status_of_http_that_means_the_same(greeting: bytes, status: int) -> None:
     assert (await _listing(FtpSite(TREE, greeting=greeting))).status == status
 

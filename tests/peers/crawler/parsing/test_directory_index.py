@@ -226,6 +226,10 @@ def test_a_listing_of_all_directories_has_paths_and_exact_sizes() -> None:
         ("%ED%B3%8A%ED%B3%BD%ED%B2%BE%ED%B3%9D.zip", "数据.zip"),  # GBK, as Python escapes it
         ("a%20b%26c.zip", "a b&c.zip"),
         ("caf%C3%A9.zip", "café.zip"),
+        ("%E5%B9%B4%E9%89%B4%E3%80%802020.zip", "年鉴 2020.zip"),  # an ideographic blank
+        ("a%20%20b.zip", "a b.zip"),
+        ("%F0%9F%AB%A9.zip", "\U0001fae9.zip"),  # of a Unicode newer than some Pythons
+        ("x%E2%80%AEgpj.exe", "xgpj.exe"),  # written from right to left
     ],
 )
 def test_names_are_read_in_utf_8_and_else_in_gbk_and_keep_their_addresses(address: str, name: str) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,12 +114,23 @@ def test_names_are_read_in_utf8_else_as_chinese_servers_have_them(codec: str) ->
     assert below.title == "ftp.a.test/pub/软件/"
 
 
-def test_names_that_could_be_either_are_read_as_those_beside_them_are() -> None:
-    rows = [b"type=file; %s\r\n" % each.encode("gbk") for each in ("图片.rar", "年鉴.rar")]
-    assert [entry.name for entry in _entries(b"".join(rows), FACTS)] == ["图片.rar", "年鉴.rar"]
-    assert [entry.name for entry in _entries(rows[0], FACTS)] == ["ͼƬ.rar"]
-    mixed = b"".join(rows) + b"type=file; %s\r\n" % "讲义".encode()
-    assert [entry.name for entry in _entries(mixed, FACTS)] == ["ͼƬ.rar", "年鉴.rar", "讲义"]
+@pytest.mark.parametrize(
+    ("octets", "names"),
+    [
+        ([each.encode("gbk") for each in ("图片", "年鉴")], ["图片", "年鉴"]),
+        ([each.encode("gbk") for each in ("图片", "臺灣")], ["图片", "臺灣"]),
+        (["图片".encode("gbk")], ["图片"]),
+        (["图片".encode("gbk"), "讲义".encode()], ["ͼƬ", "讲义"]),
+        (["été".encode(), "größe".encode(), b"r\xe9sum\xe9"], ["größe", "résumé", "été"]),
+        ([each.encode() for each in ("дом", "«ñandú»", "Ελλάδα", "əğ")], ["«ñandú»", "əğ", "Ελλάδα", "дом"]),
+    ],
+)
+def test_names_that_could_be_either_are_read_as_most_names_are(octets: list[bytes], names: list[str]) -> None:
+    """图片 in GBK is ͼƬ in UTF-8; a name in Latin 1 does not make Chinese of the accents beside it."""
+    rows = b"".join(b"type=file; %s.rar\r\n" % each for each in octets)
+    found = [entry.name for entry in _entries(rows, FACTS)]
+    assert all(any(each.startswith(name) for each in found) for name in names), found
+    assert len(found) == len(names)
 
 
 def test_links_lead_to_directories_alone_and_to_nothing_outside() -> None:
@@ -133,6 +146,50 @@ def test_links_lead_to_directories_alone_and_to_nothing_outside() -> None:
         URL + "a%3Fb%23c%252F/",
         URL + "http:/",
     ]
+
+
+ODD_NAMES = (
+    "two  blanks.txt",
+    "年鉴\u30002020.pdf",
+    "no\u00a0break.zip",
+    "软\u200b件.iso",
+    "\ufeffmark.txt",
+    "x\u202egpj.exe",
+    "\ue000.txt",
+    "\U0001fae9.txt",
+    "tab\tname",
+    "nul\0",
+    "del\x7f",
+    "line\u2028end",
+    " before",
+    "behind ",
+)
+
+
+@pytest.mark.parametrize("mode", [FACTS, LINES])
+def test_names_with_what_is_not_seen_are_found_and_lead_to_their_octets(mode: str) -> None:
+    """The ideographic blank, direction marks, characters of a newer Unicode and others are in real names."""
+    before = "type=file;size=5; " if mode == FACTS else "-rw-r--r-- 1 ftp ftp 5 May 31  2024 "
+    entries = _entries("".join(f"{before}{name}\r\n" for name in ODD_NAMES).encode(), mode)
+    assert {unquote(entry.href) for entry in entries} == set(ODD_NAMES)
+    named = {unquote(entry.href): entry.name for entry in entries}
+    assert named["年鉴\u30002020.pdf"] == "年鉴 2020.pdf"
+    assert named["软\u200b件.iso"] == "软件.iso"
+    assert named["x\u202egpj.exe"] == "xgpj.exe"
+
+
+def test_names_that_are_shown_alike_are_all_there() -> None:
+    body = "".join(f"type=file;size={n}; a{' ' * n}b\r\n" for n in range(1, 4)).encode()
+    assert [(entry.name, entry.href) for entry in _entries(body, FACTS)] == [
+        ("a b", "a%20b"),
+        ("a b", "a%20%20b"),
+        ("a b", "a%20%20%20b"),
+    ]
+
+
+def test_a_directory_named_with_a_wide_blank_is_visited() -> None:
+    [link] = _page("type=dir; 年鉴\u30002020\r\n".encode(), FACTS).links
+    assert unquote(link.url) == f"{URL}年鉴\u30002020/"
 
 
 def test_more_entries_than_are_kept_are_told_of() -> None:
@@ -173,7 +230,7 @@ def test_any_bytes_are_a_listing(body: bytes, content_type: str) -> None:
     page = _page(body, content_type)
     assert all(is_canonical(link.url) and link.url.startswith(URL) for link in page.links)
     names = [entry.name for entry in entries_in(page.text, page.heading_ids)]
-    assert all(name.isprintable() and "/" not in name[:-1] for name in names)
+    assert all("/" not in name[:-1] and min(name, default=" ") >= " " for name in names)
     parsed = extract(_fetched(body, content_type=content_type), 1)
     assert isinstance(parsed, PageParsed)
     assert parse_records(URL, Stamp(1, 1e9), parsed.records)[1] == parsed.document
