@@ -88,7 +88,9 @@ MISTAKES: Final = (
     Mistake("peer --config lab/bootstrap", r"is that of a bootstrap node: start it with `tianmesh bootstrap"),
     Mistake("bootstrap --config lab/peer-1", r"is that of a peer: start it with `tianmesh peer --config"),
     Mistake("peer --config /dev/null", r"/dev/null: .*missing required field `mesh`"),
-    Mistake("seed www.example.org --data lab", r"'www\.example\.org' is no URL: .*http:// or https://"),
+    Mistake(
+        "seed www.example.org --data lab", r"'www\.example\.org' is no URL: .*http://, https:// or ftp://"
+    ),
     Mistake("search ''", r"give the words to search for, as `tianmesh search"),
     Mistake("export warc --config nowhere", r"cannot read nowhere .*: give a config\.toml"),
     Mistake("restore nowhere", r"nowhere is no folder of a backup"),

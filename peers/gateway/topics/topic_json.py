@@ -122,16 +122,16 @@ def _cell(value: float | None) -> str:
 
 def series_of(told: TopicStrengthJson) -> Iterator[tuple[str, SeriesJson]]:
     """Yield the series with their names in CSV and in `TEXTS`."""
-    strengths = {
-        "topic_pages": told.pages,
-        "topic_contents": told.contents,
-        "related_pages": told.related_pages,
-        "related_contents": told.related_contents,
-    }
-    for name, strength in strengths.items():
+    strengths = (
+        ("topic_pages_number", "topic_pages_share", told.pages),
+        ("topic_contents_number", "topic_contents_share", told.contents),
+        ("related_pages_number", "related_pages_share", told.related_pages),
+        ("related_contents_number", "related_contents_share", told.related_contents),
+    )
+    for number, share, strength in strengths:
         if strength is not None:
-            yield f"{name}_number", strength.absolute
-            yield f"{name}_share", strength.share
+            yield number, strength.absolute
+            yield share, strength.share
 
 
 def _topic(topics: TopicsInForce, topic: CountedTopic) -> TopicJson:

@@ -191,7 +191,7 @@ async def test_gateway_tells_administrators_what_is_known_of_a_url_in_canonical_
     assert "tianmesh seed" in told["why"]
 
 
-@pytest.mark.parametrize("url", ["", "a.test", "ftp://a.test/", "http://", "x" * 9_000])
+@pytest.mark.parametrize("url", ["", "a.test", "gopher://a.test/", "http://", "x" * 9_000])
 async def test_what_is_no_url_is_refused_in_one_sentence(url: str) -> None:
     backend = FakeBackend()
     reply = await ask(application(backend), f"/api/why?url={url}", headers=RIGHTS)
