@@ -56,6 +56,7 @@ _STATES: Final = {
     SubmissionState.DONE: "is done",
     SubmissionState.REFUSED: "was refused",
 }
+_NONE: Final = "there are no submissions of this kind"
 _OFF: Final = "no site can be submitted: the policy of this mesh has no [submissions]"
 CodeArgument = Annotated[
     str, typer.Argument(help="The code of a submission, as `submissions list` shows it.")
@@ -107,9 +108,7 @@ def list_submissions(
     for told in listed:
         _show(told)
     if not listed:
-        Console(stderr=True, highlight=False).print(
-            "there are no submissions of this kind" if is_on else _OFF
-        )
+        Console(stderr=True, highlight=False, markup=False).print(_NONE if is_on else _OFF)
 
 
 @app.command("accept", epilog=ACCEPT_EPILOG)
