@@ -658,7 +658,7 @@ def _way_to_version(hit: FoundPage) -> str:
 
 
 def _seen_at(hit: FoundPage) -> float:
-    """Return when a page was as shown: as late as was asked for, or at its visit if it was replaced by then."""
+    """Return when a page was as it is shown: as late as was asked for, or its visit if replaced by then."""
     return hit.as_of if not hit.until or hit.until > hit.as_of else hit.fetched_at
 
 
