@@ -120,7 +120,7 @@ def read_policy(text: str, name: str) -> Policy:
         raise ConfigError(f"{name} is not TOML: {error}") from error
     except (msgspec.ValidationError, ValueError) as error:
         raise ConfigError(
-            f"{name}: {error}; see tianmesh policy --help for what a rule can say, docs/operating.md for tables"
+            f"{name}: {error}; see tianmesh policy --help for its rules, docs/operating.md for more"
         ) from error
     if not policy.rules:
         raise ConfigError(
