@@ -95,10 +95,10 @@ def signer_in(folder: Path, key: Path | None = None) -> Signer | None:
     """Return the signer for the mesh of a folder: its administrator, else its root; None without such a key.
 
     Raises:
-      ConfigError: there is a key that cannot be used.
+      ConfigError: there is a key that cannot be used, or none where one is named.
     """
     file, home = key_in(folder, key), mesh_folder_of(folder)
-    if file.exists():
+    if key is not None or file.exists():
         return load_administrator(file)
     if (home / _ROOT_FILE).exists() and (home / _MESH_FILE).exists():
         mesh_id = load_config(home / _MESH_FILE, MeshConfig).digest()

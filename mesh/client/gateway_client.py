@@ -264,7 +264,7 @@ class GatewayClient:
         told: Counter[str] = Counter()  # parts by peer
         while parts:
             peer, after = parts.pop()
-            part = self._ask("GET", f"/api/submissions?{urlencode({'peer': peer, 'after': after})}")
+            part = self._submissions_of(peer, after)
             if not told:
                 parts += [(other, "") for other in reversed(part["peers"]) if other != part["peer"]]
             told[part["peer"]] += 1
@@ -273,6 +273,13 @@ class GatewayClient:
             yield from part["submissions"]
             if part["next"]:
                 parts.append((part["peer"], part["next"]))
+
+    def takes_submissions(self) -> bool:
+        """Tell whether the policy lets sites be submitted; an administrator's token is needed."""
+        return bool(self._submissions_of("", "")["is_on"])
+
+    def _submissions_of(self, peer: str, after: str) -> dict[str, Any]:
+        return self._ask("GET", f"/api/submissions?{urlencode({'peer': peer, 'after': after})}")
 
     def judge(self, verdict: bytes) -> dict[str, Any]:
         """Hand in a signed verdict on a submission; return the answer of POST /api/submissions."""

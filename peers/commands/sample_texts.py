@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from peers.crawler.parsing.page_reader import read_page
 from peers.crawler.parsing.parser import NotHtml
 
@@ -34,7 +34,7 @@ def _text_of(file: Path) -> str:
     try:
         body = file.read_bytes()
     except OSError as error:
-        raise ConfigError(f"cannot read {file}: {error.strerror}") from error
+        raise unreadable(file, error) from error
     if len(body) > FILE_BYTES_MAX:
         raise ConfigError(f"{file} has more than {FILE_BYTES_MAX:,} bytes: leave it out")
     if file.suffix.lower() in TEXT_SUFFIXES:

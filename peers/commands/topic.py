@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -33,8 +34,13 @@ from peers.topics.string_file import lines_of, sites_of, strings_of
 from peers.topics.topic_list import (
     FORMAT,
     KEPT_MAX,
+    NAME_PATTERN,
+    RELATED_MAX,
+    SITES_MAX,
     SLICE_S_MAX,
     SLICE_S_MIN,
+    STRINGS_MAX,
+    TITLE_CHARS_MAX,
     CountedTopic,
     TopicList,
     list_body,
@@ -207,6 +213,11 @@ def _checked(topic: CountedTopic) -> CountedTopic:
     """Return a topic that a list can have. ConfigError: it has no strings, too many, or a bad name."""
     if not topic.strings:
         raise ConfigError("a topic needs a string: give some, or a file with --strings")
+    if re.fullmatch(NAME_PATTERN, topic.name) is None:
+        raise ConfigError(f"{topic.name!r} is no name of a topic: take up to 32 small letters, digits and -")
+    for texts, most, of in _LIMITS:
+        if (count := len(getattr(topic, texts))) > most:
+            raise ConfigError(f"a topic has {most:,} {of} at most, and these are {count:,}: leave some out")
     try:
         (checked,) = list_in(list_body(msgspec.structs.replace(_EMPTY, topics=(topic,)))).topics
     except ValueError as error:
@@ -233,4 +244,10 @@ def _clock_in(text: str) -> int:
     raise ConfigError(f"{text!r} is no time of a day: write it as 22:00")
 
 
+_LIMITS: Final = (
+    ("strings", STRINGS_MAX, "strings"),
+    ("related", RELATED_MAX, "related strings"),
+    ("sites", SITES_MAX, "sites"),
+    ("title", TITLE_CHARS_MAX, "characters of its title"),
+)
 _EMPTY: Final = TopicList(FORMAT, ())

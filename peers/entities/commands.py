@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -377,6 +378,9 @@ def _texts(texts: list[str] | tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
 
 
+_FIELD: Final = re.compile(r"\$\.([a-z]+)")  # in an error of msgspec, the field that is wrong
+
+
 def _checked(fields: dict[str, Any]) -> Profile:
     try:
         profile = msgspec.convert(fields, Profile)
@@ -387,8 +391,10 @@ def _checked(fields: dict[str, Any]) -> Profile:
             f"{error.object!r} is no text: type it in a terminal that is set to UTF-8 (LANG)"
         ) from error
     except msgspec.ValidationError as error:
+        field = _FIELD.search(str(error))
         raise ConfigError(
-            f"{error}: a field has {TEXTS_MAX} texts at most, of {TEXT_CHARS_MAX} characters each"
+            f"{field[1] if field else 'names'}: give {TEXTS_MAX} texts at most, of 1 to {TEXT_CHARS_MAX} "
+            "characters each"
         ) from error
 
 

@@ -25,6 +25,7 @@ from peers.gateway.handling.requests import (
     URL_PARAMETER_CHARS_MAX,
     Refusal,
     base_of,
+    now_s,
     number_in,
     original_url,
     query_in,
@@ -149,7 +150,8 @@ class StoredRoutes:
             logger.warning("stored page unreadable url=%s error=%s", url, error)
             return responses.html(pages.message_page(reader, reader.say("stored_damaged")), 502)
         ways = f"{base_of(request)}/at/{day}/"
-        view = partial(pages.page_at_day, reader, url, found.fetched_at, at_s, stored, ways)
+        seen_s = min(at_s, now_s())
+        view = partial(pages.page_at_day, reader, url, found.fetched_at, seen_s, stored, ways)
         response = responses.html(await self._backend.render(view), policy=responses.STORED_POLICY)
         response.headers["Memento-Datetime"] = http_date(found.fetched_at)
         response.headers["Link"] = links_of(base_of(request), url)

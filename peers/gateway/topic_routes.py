@@ -17,7 +17,9 @@ from peers.gateway.topics.topic_json import TopicStrengthJson, strength_csv, str
 from peers.gateway.topics.topic_page import topic_page, topics_page
 
 KEPT_S: Final = 60.0  # counts are asked for again after that: each time all peers look through their rows
-_UNKNOWN: Final = "this mesh counts no topic of that name; /api/topics has them"
+_UNKNOWN: Final = (
+    "this mesh counts no topic of that name: `tianmesh topic list` and /api/topics show those that it counts"
+)
 
 
 class TopicRoutes:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 from mesh.client.gateway_client import GatewayBusy, GatewayClient, GatewayUnreachable
-from mesh.errors import ConfigError, CorruptionError, TianmeshError
+from mesh.errors import CorruptionError, TianmeshError, unreadable
 from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.batch import ImportTask, Made, decode, encode, make
 from peers.importing.checkpoint import Checkpoint
@@ -255,7 +255,7 @@ def opened_file(file: Path) -> Iterator[OpenedFile]:
             with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 yield OpenedFile(file, data, changed_at)
     except OSError as error:
-        raise ConfigError(f"cannot read {file}: {error.strerror or error}") from error
+        raise unreadable(file, error) from error
 
 
 def tasks_of(

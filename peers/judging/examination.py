@@ -163,6 +163,8 @@ def _position_shares(shown: _Shown) -> Floats:
     seen = _seen_by_rank(shown)
     is_moved = ((seen > 0).sum(axis=1) > 1) & (_sums_by_result(shown, shown.clicks) > 0)
     known = _connected(seen[is_moved] > 0)
+    if known.sum() == 1:  # nothing moved from or to the first rank, of whose shares all others are
+        return np.where(known, 1.0, np.nan)
     counts = shown.is_there & is_moved[shown.numbers] & known
     impressions, clicks = counts * shown.clients[:, None], counts * shown.clicks
     of_result, at_rank = _sums_by_result(shown, clicks), clicks.sum(axis=0)

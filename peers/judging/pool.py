@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from peers.judging.trec import Run, not_written
 from peers.user_state import replace_whole
 
@@ -150,6 +150,6 @@ def read_pool(path: Path) -> Pool:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Pool)
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+        raise unreadable(path, error) from error
     except msgspec.MsgspecError as error:
         raise ConfigError(f"{path} is no pool: {error}; `tianmesh eval pool` makes one of runs") from error

@@ -119,7 +119,9 @@ def read_policy(text: str, name: str) -> Policy:
     except (tomllib.TOMLDecodeError, RecursionError) as error:  # the latter when it nests too deep
         raise ConfigError(f"{name} is not TOML: {error}") from error
     except (msgspec.ValidationError, ValueError) as error:
-        raise ConfigError(f"{name}: {error}; see tianmesh policy --help for what a rule can say") from error
+        raise ConfigError(
+            f"{name}: {error}; see tianmesh policy --help for its rules, docs/operating.md for more"
+        ) from error
     if not policy.rules:
         raise ConfigError(
             f"{name} has no rule, so nothing would be crawled: add it to what `tianmesh policy show` prints, "

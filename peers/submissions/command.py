@@ -56,6 +56,8 @@ _STATES: Final = {
     SubmissionState.DONE: "is done",
     SubmissionState.REFUSED: "was refused",
 }
+_NONE: Final = "there are no submissions of this kind"
+_OFF: Final = "no site can be submitted: the policy of this mesh has no [submissions]"
 CodeArgument = Annotated[
     str, typer.Argument(help="The code of a submission, as `submissions list` shows it.")
 ]
@@ -99,13 +101,14 @@ def list_submissions(
     """List the sites that were submitted, by the peers that crawl them."""
     with administrator_of(gateway, token, data, key) as client:
         listed = [told for told in client.submissions() if state is None or told["state"] == state]
+        is_on = bool(listed) or client.takes_submissions()
     if as_json:
         print_json({"submissions": listed})
         return
     for told in listed:
         _show(told)
     if not listed:
-        Console(stderr=True, highlight=False).print("there are no submissions of this kind")
+        Console(stderr=True, highlight=False, markup=False).print(_NONE if is_on else _OFF)
 
 
 @app.command("accept", epilog=ACCEPT_EPILOG)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, unreadable
 from peers.text.folding import fold
 from peers.topics.topic_list import STRING_CHARS_MAX
 from peers.watch.list_file import entry_in
@@ -25,7 +25,7 @@ def lines_of(file: Path) -> list[str]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {file}: {error}") from error
+        raise unreadable(file, error) from error
     lines = (line.partition("\t")[0].strip() for line in text.splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 

@@ -22,6 +22,8 @@ TOPICS_MAX: Final = 16
 STRINGS_MAX: Final = 64  # the book's had 4
 RELATED_MAX: Final = 256  # the book's had 21
 STRING_CHARS_MAX: Final = 64
+TITLE_CHARS_MAX: Final = 64
+NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9-]{0,31}\Z"
 SITES_MAX: Final = 1_000  # the book's had 143
 KEY_BYTES: Final = 4
 DIGEST_BYTES: Final = 8
@@ -32,7 +34,7 @@ FORMAT: Final = "tianmesh topics 1"
 RELATED_LEVEL: Final = 1  # of a page with a related string only
 TOPIC_LEVEL: Final = 2  # of a page with a string of the topic, which is related too
 
-TopicName: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,31}\Z")]
+TopicName: TypeAlias = Annotated[str, Meta(pattern=NAME_PATTERN)]
 TopicString: TypeAlias = Annotated[str, Meta(min_length=1, max_length=STRING_CHARS_MAX)]
 Site: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9.:-]{1,253}\Z")]
 TopicKey: TypeAlias = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
@@ -45,7 +47,7 @@ class CountedTopic(msgspec.Struct, frozen=True, array_like=True):
     """One topic."""
 
     name: TopicName  # in commands and addresses
-    title: Annotated[str, Meta(min_length=1, max_length=64)]  # for people
+    title: Annotated[str, Meta(min_length=1, max_length=TITLE_CHARS_MAX)]  # for people
     strings: Annotated[tuple[TopicString, ...], Meta(min_length=1, max_length=STRINGS_MAX)]
     related: Annotated[tuple[TopicString, ...], Meta(max_length=RELATED_MAX)] = ()
     sites: Annotated[tuple[Site, ...], Meta(max_length=SITES_MAX)] = ()  # hosts and domains; () for all

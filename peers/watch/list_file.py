@@ -29,11 +29,11 @@ def entry_in(line: str) -> WatchEntry:
         raise ConfigError(f"{name!r} has characters that nobody sees: write it without them")
     symbols = symbols_of(fold(text)).symbols
     if not symbols:
-        raise ConfigError(f"{text!r} has no word: signs alone are not watched for")
+        raise ConfigError(f"{text!r} has no word: signs alone are not looked for")
     if len(symbols) == 1 and len(symbols[0]) == 1 and fold(text) != symbols[0]:
         raise ConfigError(f"{text!r} would be found wherever {symbols[0]!r} is: signs do not count")
     if len(symbols) == 1 and len(symbols[0]) == 1 and symbols[0].isascii():
-        raise ConfigError(f"{text!r} is on every page: watch for a word")
+        raise ConfigError(f"{text!r} is on every page: take a whole word")
     is_word = len(RUN.findall(fold(text))) == 1
     return WatchEntry(name, EntryKind.WORD if is_word else EntryKind.PHRASE, text)
 

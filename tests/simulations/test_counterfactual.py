@@ -144,6 +144,12 @@ def test_shares_of_places_are_found_from_results_that_moved_and_no_others() -> N
     assert (still.moved, still.ranks[1:]) == (0, (None,) * 9)
 
 
+def test_where_nothing_moved_only_the_first_place_is_looked_at_by_all() -> None:
+    found = examination_of([ShownList("q", [b"a", b"b", b"c"], 8, [4, 1, 1])])
+    assert found.moved == 0
+    assert found.ranks[:2] == (1.0, None), "half of the readers clicked there: no fewer can have looked"
+
+
 def test_a_flood_of_one_client_moves_no_weight_and_a_count_by_one() -> None:
     """One row a query and day, whatever it does: on 20 days, of all pages, in lists that it makes up."""
     random = Random(8)

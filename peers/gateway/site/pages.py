@@ -7,7 +7,7 @@ import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b, sha256
 from importlib.resources import files
@@ -553,19 +553,26 @@ def stored_page_view(
     )
 
 
+def _is_end_of_day(at: datetime) -> bool:
+    return (at + timedelta(seconds=1)).date() > at.date()
+
+
 def page_at_day(
     reader: Reader, url: str, fetched_at: float, at_s: float, page: PageSnapshot, ways: str
 ) -> str:
     """The version of a page of some day in its frame; its links lead to other pages as of then.
 
     Args:
-      at_s: the end of that day.
+      at_s: the end of that day, or an earlier time: now, if it is not over.
       ways: what stands before the URL of a page in the address of its version of that day.
     """
     if page.kind is DisplayKind.HTML:
         page = linked_within(url, page, ways)
-    day = f"{utc(at_s):%Y-%m-%d}" if utc(at_s) else "?"
-    as_of = reader.say("stored_as_of" if fetched_at <= at_s else "stored_as_of_later", date=day)
+    at, text = utc(at_s), "stored_as_of" if fetched_at <= at_s else "stored_as_of_later"
+    day = "?" if at is None else f"{at:%Y-%m-%d}"
+    if at is not None and fetched_at <= at_s and not _is_end_of_day(at):
+        day, text = f"{at:%Y-%m-%d %H:%M:%S} UTC", "stored_as_of_time"
+    as_of = reader.say(text, date=day)
     return stored_page_view(reader, url, fetched_at, 0.0, page, as_of=as_of)
 
 
@@ -631,7 +638,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         letter=site[:1].upper(),
         hue=blake2b(site.encode("utf-8", "replace"), digest_size=1).digest()[0] % HUES,
         address=address_of(hit.url),
-        about=list(_about(reader, hit)),
+        about=list(_about(reader, hit, today)),
         fetched=_fetched(reader, hit.fetched_at, today),
         until=reader.say("as_of_until", date=_day(reader, hit.until)) if hit.until else "",
         cached=cached,
@@ -647,8 +654,12 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
 
 def _way_to_version(hit: FoundPage) -> str:
     """Return where a page is shown as it was, with links to others as of the day that was asked for."""
-    at_s = hit.as_of if not hit.until or hit.until > hit.as_of else hit.fetched_at
-    return f"/at/{digits_of(at_s)}/{hit.url}"
+    return f"/at/{digits_of(_seen_at(hit))}/{hit.url}"
+
+
+def _seen_at(hit: FoundPage) -> float:
+    """Return when a page was as it is shown: as late as was asked for, or its visit if replaced by then."""
+    return hit.as_of if not hit.until or hit.until > hit.as_of else hit.fetched_at
 
 
 def _files(hit: FoundPage) -> list[ListedFile]:
@@ -689,10 +700,11 @@ def _links_to_more(reader: Reader, wish: Wish, hit: FoundPage) -> tuple[str, str
     return more, wish.link(reader, f"{wish.query} copies:all") if has_copies else ""
 
 
-def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
+def _about(reader: Reader, hit: FoundPage, today: date) -> Iterator[str]:
     """Facts about a page beside its text, without those that a reader takes for granted."""
-    if hit.as_of:
-        yield reader.say("as_of", date=_day(reader, hit.as_of))
+    as_of = utc(_seen_at(hit)) if hit.as_of else None
+    if as_of is not None:  # of a span that is not over, today
+        yield reader.say("as_of", date=_day_text(reader, min(as_of.date(), today)))
     changed, published = utc(hit.date) if hit.date > 0 else None, day_of(hit.published)
     if published is not None:
         yield _day_text(reader, published)

@@ -115,3 +115,11 @@ def test_a_long_command_signs_anew_before_its_token_ends(
         now += COMMAND_S / 3
         assert "no administrator" in judge.judge(tokens().encode(), now).why  # and not that it has ended
     assert tokens() != first
+
+
+def test_a_key_that_is_named_and_not_there_is_replaced_by_no_other(
+    authority: Authority, tmp_path: Path
+) -> None:
+    assert signer_in(tmp_path / "mesh") is not None
+    with pytest.raises(ConfigError, match="there is no administrator's key at"):
+        signer_in(tmp_path / "mesh", tmp_path / "wrong.key")

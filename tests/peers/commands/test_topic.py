@@ -133,3 +133,19 @@ def test_strings_are_proposed_from_pages_and_texts(tmp_path: Path) -> None:
     assert {"text": "长江洪水", "occurrences": 3, "texts": 3} in told
     assert all(each["texts"] >= 3 for each in told)
     assert isinstance(strings_of(tmp_path / "nowhere.html").exception, ConfigError)
+
+
+def test_what_no_topic_can_have_is_refused_with_the_limit(gateway: FakeGateway, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="small letters, digits and -"):
+        run(gateway, "topic", "set", "High Water", "洪水")
+    many = tmp_path / "many.txt"
+    many.write_text("\n".join(f"string{number}" for number in range(300)), encoding="utf-8")
+    with pytest.raises(ConfigError, match="64 strings at most, and these are 300"):
+        run(gateway, "topic", "set", "flood", "--strings", many)
+    with pytest.raises(ConfigError, match="256 related strings at most, and these are 300"):
+        run(gateway, "topic", "set", "flood", "洪水", "--related", many)
+    with pytest.raises(ConfigError, match="64 characters of its title at most"):
+        run(gateway, "topic", "set", "flood", "洪水", "--title", "t" * 65)
+    with pytest.raises(ConfigError, match="there is no such file: give another one"):
+        run(gateway, "topic", "set", "flood", "洪水", "--related", tmp_path / "missing")
+    assert gateway.decrees == []

@@ -257,12 +257,12 @@ def test_a_gateway_that_tells_no_row_and_one_that_tells_another_are_noticed(
 def test_too_many_or_too_long_words_are_refused_before_anything_is_sent(
     gateway: FakeGateway, keys: Path
 ) -> None:
-    with pytest.raises(ConfigError, match="32 texts at most"):
+    with pytest.raises(ConfigError, match=r"^works: give 32 texts at most"):
         run(gateway, "entities", "add", "a", "--work", "w" * 65, "--keys", keys)
     many = [word for number in range(33) for word in ("--work", f"w{number}")]
     with pytest.raises(ConfigError, match="32 texts at most"):
         run(gateway, "entities", "add", "a", *many, "--keys", keys)
-    with pytest.raises(ConfigError, match="32 texts at most"):
+    with pytest.raises(ConfigError, match=r"^names: give 32 texts at most"):
         run(gateway, "entities", "add", " ", "--keys", keys)
     assert gateway.entities == {}
 

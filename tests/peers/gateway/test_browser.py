@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -23,14 +24,14 @@ from selenium.webdriver.support.wait import WebDriverWait
 from mesh.actors.actor import Message
 from mesh.keys.decree import Authority, Signer, appoint
 from mesh.keys.key_file import new_signing_key, save_administrator
-from peers.gateway.model.messages import FindPage, PageFound
+from peers.gateway.model.messages import FindPage, FoundPage, PageFound, PagesFound, SearchPages
 from peers.judging.judgement_files import JudgementFiles
 from peers.judging.pool import Pool, PooledPage, PooledQuery
 from peers.policy.rules import OF_SEEDS, Policy
 from peers.policy.submission_rules import SubmissionRules
 from tests.peers.documents.icons import icon
 from tests.peers.gateway.fake_backend import MESH_ID, ROOT, read_here
-from tests.peers.gateway.fake_searcher import CHINESE_URL, DAY, FakeSearcher, answer_to, stored_icon
+from tests.peers.gateway.fake_searcher import CHINESE_URL, DAY, FULL, FakeSearcher, answer_to, stored_icon
 from tests.peers.gateway.test_http_port import UNLIMITED, running
 from tests.peers.gateway.test_moderation_routes import Sites
 from tests.peers.gateway.test_topic_routes import counted, in_force
@@ -417,4 +418,35 @@ async def test_the_charts_of_a_topic_can_be_read_by_everybody(browser: webdriver
 
     async with running(FakeSearcher(counted)) as http:
         http.topics = in_force()
+        await trio.to_thread.run_sync(look, f"http://127.0.0.1:{http.port}")
+
+
+async def test_facts_of_a_result_stay_within_a_phone(browser: webdriver.Chrome) -> None:
+    dated: dict[str, Any] = {
+        "date": DAY,
+        "published": "1969-12-31",
+        "type": "application/pdf",
+        "language": "de",
+    }
+
+    def answer(order: Message) -> Message:
+        if not isinstance(order, SearchPages):
+            return answer_to(order)
+        hits = tuple(
+            FoundPage(url, "t", "s", (), (), 1.0, "long.example.org", DAY, "p", **(facts | {"as_of": DAY}))
+            for url in ("http://long.example.org/", f"http://long.example.org/{'path' * 20}")
+            for facts in ({}, dated)
+        )
+        return PagesFound(order.ticket, ("t",), 4, 0.0, FULL, hits)
+
+    def look(gateway: str) -> None:
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+        browser.get(f"{gateway}/search?q=t&lang=en")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= PHONE["width"]
+        lines = browser.find_elements(By.CSS_SELECTOR, ".where")
+        heights = [line.size["height"] for line in lines]
+        assert heights[2] == heights[0] < heights[1], "a long address is cut before the rest wraps"
+
+    async with running(FakeSearcher(answer)) as http:
+        http.policy = Policy(rules=OF_SEEDS.rules, submissions=SubmissionRules(reports_per_client=3))
         await trio.to_thread.run_sync(look, f"http://127.0.0.1:{http.port}")

@@ -369,3 +369,22 @@ async def test_results_say_of_when_they_are_and_lead_to_versions_of_then() -> No
         (at_s, 0.0),
         (at_s, at_s - 60.0),
     ]
+
+
+async def test_a_day_to_come_is_no_day_of_which_a_page_is_shown() -> None:
+    def answer(order: Message) -> Message:
+        if isinstance(order, SuggestTexts):
+            return TextsSuggested(order.ticket, ())
+        assert isinstance(order, SearchPages)
+        at_s, seen_s = 4e9, FIRST_DAY_S + 60.5
+        hits = tuple(
+            FoundPage("http://a.test/", "t", "s", (), (), 1.0, "a.test", seen_s, "p", as_of=at_s, until=until)
+            for until in (0.0, seen_s + DAY_S)
+        )
+        return PagesFound(order.ticket, ("t",), 2, 0.0, FULL, hits)
+
+    app = application(FakeBackend(answer))
+    shown_page = (await ask(app, "/search?q=t+between:2026..2096&lang=en")).text
+    assert "as of 21 Sep 2026" in shown_page, "the version that was replaced is of its visit"
+    assert shown_page.count("as of ") == 2
+    assert not re.search(r"as of \d+ \w+ 2096", shown_page)

@@ -123,3 +123,10 @@ def test_verdicts_are_signed_and_go_to_the_gateway_and_its_refusal_is_told(
     gateway.refusal = (404, "no submission has this code")
     with pytest.raises(GatewayError, match="no submission has this code"):
         run(gateway, "submissions", "accept", TEXT, *by)
+
+
+def test_an_empty_list_says_whether_sites_can_be_submitted_at_all(gateway: FakeGateway) -> None:
+    none = result_of(gateway, "submissions", "list", "--state", "queued")
+    assert "no submissions of this kind" in none.stderr
+    gateway.submissions = {("ann", ""): {**part("ann", []), "peers": ["ann"], "is_on": False}}
+    assert "no [submissions]" in result_of(gateway, "submissions", "list").stderr

@@ -229,6 +229,11 @@ async def test_links_of_a_version_of_a_day_lead_to_versions_of_that_day() -> Non
     for kept in ('<a href="#top">', '<a href="mailto:a@b">', '<abbr href="q">'):
         assert kept in shown
     assert "at the end of 2026-01-02" in shown
+    moment = await ask(application(FakeBackend(found)), f"/at/20260101123100/{URL}")
+    assert "how it was on 2026-01-01 12:31:00 UTC" in moment.text, "the day was not over"
+    to_come = await ask(application(FakeBackend(found)), f"/at/29990101/{URL}")
+    assert "how it was on 20" in to_come.text
+    assert "of 2999" not in to_come.text, "nobody knows the end of a day to come"
 
 
 async def test_a_day_that_is_none_is_refused_and_a_later_first_version_is_called_so(
