@@ -228,3 +228,15 @@ def test_a_number_that_the_owner_of_one_target_makes_up_binds_neither_others_nor
     [[to, [message]]] = peer.wake(2.0)
     assert (to, message.target) == (C, 1)
     assert message.statement.version == Version(1, A)  # type: ignore[union-attr]
+
+
+def test_a_peer_that_begins_anew_without_end_keeps_no_statement_from_the_others() -> None:
+    """What is told in a turn is limited: told in one order, its statements took all the room each time."""
+    peer = RankExchange(A, [A, B, C], TOLERANCE, sums_max=2)
+    peer.take_slot(0)
+    peer.link(0, 1, links(*((1, page) for page in range(5)), (2, PAGE)))
+    told_to: list[str] = []
+    for turn in range(4):
+        told_to += [to for to, _ in peer.wake(turn)]
+        peer.note_begun(B)
+    assert C in told_to
