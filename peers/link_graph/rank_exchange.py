@@ -253,7 +253,7 @@ class RankExchange:
                 yield self._owners[source], SumsHeld(source, target, version, is_asked=True)
 
     def _put_off(self, message: RankMessage, due_s: float) -> None:
-        """Note that it is told; what was told last goes behind all else, so that others have their turn."""
+        """Note when it is told again; it goes behind all else, so that others have their turn."""
         if isinstance(message, SumsTold):
             of_slot = self._told[message.source] = self._told.pop(message.source)
             told = of_slot[message.target] = of_slot.pop(message.target)

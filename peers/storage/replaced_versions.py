@@ -73,19 +73,16 @@ class ReplacedVersions:
         self._is_walk_needed = False  # what is found may be wrong until the walk ends
         self._told = _EVERYWHERE  # the slots that the indexer leaves out
         self._next_walk_at = inf
-        self._walk_on_at = inf  # where nothing else will come in between
 
     @property
     def is_on(self) -> bool:
         return self._keep_s > 0.0
 
     def wake_at(self) -> float:
-        return min(self._next_walk_at, self._walk_on_at)
+        return self._next_walk_at
 
     def wake(self, now: float) -> None:
         """Walk through all pages, once a day, since versions become too old; `end_turn` takes the steps."""
-        if now >= self._walk_on_at:
-            self._walk_on_at = inf
         if self.is_on and now >= self._next_walk_at:
             self._next_walk_at = now + DAY_S
             if self._walked_to is None:
@@ -211,7 +208,6 @@ class ReplacedVersions:
     def _walk(self, now: float) -> list[_Page]:
         """Return the next pages of the walk; none where it has come upon many that have to wait."""
         pages: list[_Page] = []
-        self._walk_on_at = inf
         for _ in range(WALKED_AT_ONCE // PAGES_AT_ONCE):
             if pages or self._walked_to is None:
                 break
@@ -226,7 +222,7 @@ class ReplacedVersions:
                     pages += self._page_of(identity, now)
         self._is_walk_needed &= self._walked_to is not None
         if not pages and self._walked_to is not None:
-            self._walk_on_at = now + WALK_PAUSE_S
+            self._next_walk_at = now + WALK_PAUSE_S  # to go on, though nothing else happens
         return pages
 
     def _page_of(self, identity: bytes, now: float) -> list[_Page]:
