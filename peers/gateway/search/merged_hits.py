@@ -68,16 +68,15 @@ def hits_of(
     is_past = task.span is not None
     for _, url, place in sorted(places):
         share, hit = given[place]
-        host = host_of(url) if has_host(url) else ""
+        page = url.partition(" ")[0] if is_past else url
+        host = host_of(page) if has_host(page) else ""
         if host not in share_of:
             share_of[host] = plan.share_of(task.ownership.slot_of(host)) if host else None
         if share_of[host] != share:
             task.view.refuse_hit(_giver_of(share, task), Offence.FOREIGN_HITS)
         elif hit.score > greatest:
             task.view.refuse_hit(_giver_of(share, task), Offence.IMPOSSIBLE_SCORES)
-        elif not _is_taken_down(
-            url.partition(" ")[0] if is_past else url, task.view.policy
-        ) and not task.witnesses.hides(url, share.peer):
+        elif not _is_taken_down(page, task.view.policy) and not task.witnesses.hides(url, share.peer):
             yield share, hit
 
 

@@ -56,3 +56,8 @@ def test_nothing_behind_a_space_is_of_the_url_that_is_shown() -> None:
     assert read_key(past_key("http://a.test/", Lifetime(1.0, 2.0))) == ("http://a.test/", (1.0, 2.0))
     for odd in ("http://a.test/ #" + "0" * 31, "http://a.test/ #" + "zz" * 16, "http://a.test/ ", " #", ""):
         assert read_key(odd)[1] is None
+
+
+def test_a_key_whose_host_is_cut_off_by_a_space_is_no_hit() -> None:
+    """Its URL has no path, which nobody expects who draws the results."""
+    assert shown(["http://a.test #/", "http://a.test b/", "http:// a.test/"], (0.0, 1.0)) == []
