@@ -10,6 +10,7 @@ other everything are equal.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from math import inf
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
@@ -123,15 +124,16 @@ class ItemStore:
         if next(self._table.scan_prefix(key_of_slot(slot), limit=1), None) is None:
             self._filled[slot] = False
 
-    def items_after(self, after: bytes, limit: int) -> list[Item]:
-        """Return values in the order of their slots and names, from the one after `after`, see `key_of`."""
-        rows = self._table.scan(after + b"\0" if after else b"", limit=limit)
-        return [Item(slot_in(key), key[2:], value) for key, value in rows]
+    def items_after(self, after: bytes, limit: int, bytes_max: float = inf) -> list[Item]:
+        """Return values in the order of their slots and names, from the one after `after`, see `key_of`.
 
-    def items_below(self, slot: int, prefix: bytes, limit: int) -> list[Item]:
-        """Return the first values of a slot whose names begin so."""
-        rows = self._table.scan_prefix(key_at(slot, prefix), limit=limit)
-        return [Item(slot, key[2:], value) for key, value in rows]
+        None is behind the one with which they have so many bytes.
+        """
+        return _items_of(self._table.scan(after + b"\0" if after else b"", limit=limit), bytes_max)
+
+    def items_below(self, slot: int, prefix: bytes, limit: int, bytes_max: float = inf) -> list[Item]:
+        """Return the first values of a slot whose names begin so, as `items_after` does."""
+        return _items_of(self._table.scan_prefix(key_at(slot, prefix), limit=limit), bytes_max)
 
     def items(self, slot: int) -> Iterator[Item]:
         """Yield all values of a slot, by name."""
@@ -276,6 +278,16 @@ class ItemStore:
 
 def key_of_slot(slot: int) -> bytes:
     return slot.to_bytes(2, "big")
+
+
+def _items_of(rows: Iterable[tuple[bytes, bytes]], bytes_max: float) -> list[Item]:
+    items: list[Item] = []
+    for key, value in rows:
+        items.append(Item(slot_in(key), key[2:], value))
+        bytes_max -= len(value)
+        if bytes_max <= 0:
+            break
+    return items
 
 
 def key_of(item: Item) -> bytes:

@@ -66,6 +66,7 @@ SHOWN_BYTES_MAX: Final = 20 << 20
 KEPT_BLOCKS_BYTES_MAX: Final = 20 << 20
 # Excerpts are asked for of what was found a moment before: a hit of 64 bytes is found 60 us faster.
 FOUND_MAX: Final = 4_096
+PAST_VIEWS_KEPT: Final = 2  # each has norms of its own: 48 bytes for each document of the index
 # What it costs to read a page, in visits; looking through its text comes after that.
 PAGE_VISITS: Final = 5_000
 # Explaining a score costs, for each entry that scores: 4 to 6 us.
@@ -140,7 +141,7 @@ class IndexReader:
         view = self._past_views.pop(key, None)
         if view is None:
             view = view_of_span(present, past, slots, span, classes)
-        keep(self._past_views, key, view)
+        keep(self._past_views, key, view, PAST_VIEWS_KEPT)
         return view
 
     def take_classes(self, classes: ClassModel | None) -> None:

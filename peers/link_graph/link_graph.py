@@ -49,6 +49,7 @@ from peers.link_graph.source_row import (
     source_row_bytes,
     source_row_in,
     told_row,
+    url_in_source_row,
     with_lost,
 )
 from peers.link_graph.target_row import (
@@ -402,7 +403,7 @@ class MeshGraph(OptionalStoreActor):
     def _url_of(self, slot: int, mark: bytes) -> str:
         """Return the URL of a visited page by the beginning of its fingerprint; "" if its row has gone."""
         items = self._store.items_below(slot, name_of_source(mark), 1)
-        return source_row_in(items[0].value).url if items else ""
+        return url_in_source_row(items[0].value) if items else ""
 
     def _take_result(self, done: CarriedOut) -> list[Send]:
         """Go on with a result of the background."""

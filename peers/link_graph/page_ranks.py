@@ -10,6 +10,7 @@ told to it, and what it told, is told anew (`rank_exchange`).
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from math import inf
 from typing import Final
@@ -60,7 +61,7 @@ class PageRanks:
         self._next_at = -inf  # no sooner is there other work
         self._due_at = inf  # by then there is work even if nothing happens
         self._unheard: dict[str, float] = {}  # peers that do not know of our begin: when they are told again
-        self._waiting_bytes = 0  # of messages
+        self._waiting_bytes = Counter[str]()  # of messages, by the peer that sent them
         self.view: RankView = NOTHING_RANKED
         self._ownership: Ownership | None = None
 
@@ -128,7 +129,8 @@ class PageRanks:
                 sends.append(Send(Address(peer, self._here.actor), RanksBegun(self._life)))
         if self._work_at() <= now:
             news, self._news = self._news, RankNews()
-            self._began_at, self._due_at, self._waiting_bytes = now, inf, 0
+            self._began_at, self._due_at = now, inf
+            self._waiting_bytes.clear()
             work = partial(self._work.run, news, now)
             sends.append(Send(Address(self._here.peer, BACKGROUND), CarryOut(self.ticket, work)))
         return sends
@@ -150,9 +152,14 @@ class PageRanks:
         return max(at, self._next_at) if at < inf else inf
 
     def _note_message(self, peer: str, message: RanksTold | RanksHeld, n_bytes: int) -> None:
-        """Keep a message until it is worked in; beyond a limit it is lost, and comes again."""
-        if self._waiting_bytes + n_bytes <= WAITING_BYTES_MAX:
-            self._waiting_bytes += n_bytes
+        """Keep a message until it is worked in; beyond a limit it is lost, and comes again.
+
+        A peer may have as much as is free behind it: one gets half, and leaves room for others however
+        much it sends.
+        """
+        of_peer = self._waiting_bytes[peer] + n_bytes
+        if self._waiting_bytes.total() + of_peer <= WAITING_BYTES_MAX:
+            self._waiting_bytes[peer] = of_peer
             self._news.messages.append((peer, message))
 
 

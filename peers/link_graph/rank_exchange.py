@@ -2,7 +2,7 @@
 
 Theory of operation. The owner of a slot makes a statement for each slot that its pages link to, see
 `slot_ranks`, and tells it to the owner of that slot until it hears that this very version is held there. The
-owner of the target believes the owner of the source alone, and holds the latest version. Three things could
+owner of the target believes the owner of the source alone, and holds the latest version. Four things could
 go wrong, and each has its rule:
 
 - The target changes its owner, and the new one holds less: what was held is told again.
@@ -10,6 +10,9 @@ go wrong, and each has its rule:
   owner for all that it holds from elsewhere, and is told, if nothing else that there are no such links.
 - The new owner of a source counts its versions from below: that of the old one is forgotten, since late
   messages of it are refused anyway. To the same owner after a crash the greater one is named, and it goes on.
+
+- An owner of the target makes up a great number: it has no later statements for that slot, and the next owner
+  is told from below.
 
 All of it may be lost at any time, if the others hear of that (`note_begun`): they tell and ask again. When
 nobody has changes, statements that are not held, or questions, ranks differ from the exact ones by no more
@@ -28,6 +31,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from peers.link_graph.slot_ranks import PageLinks, RankSums, SlotRanks, SlotRows, Statement, Version
 
 RETRY_S: Final = 2.0
+NUMBER_SOUND_MAX: Final = 1 << 52  # greater ones of a version are from an owner that made them up
 
 
 class SlotOwners(Protocol):
@@ -151,9 +155,11 @@ class RankExchange:
             if owners[slot] != self._me:
                 del self._slots[slot], self._told[slot]
                 self._unsettled.pop(slot, None)
-        for told in self._told.values():
+        for source, told in self._told.items():
             for target in changed & told.keys():
                 told[target].due_s = -inf
+                if told[target].statement.version.number > NUMBER_SOUND_MAX:
+                    told[target] = _Told(self._slots[source].state_anew(target, self._me), -inf)
         self._asked = {pair: due_s for pair, due_s in self._asked.items() if pair[1] in self._slots}
         for slot, ranks in self._slots.items():
             moved = changed & ranks.given.keys()
@@ -247,8 +253,11 @@ class RankExchange:
                 yield self._owners[source], SumsHeld(source, target, version, is_asked=True)
 
     def _put_off(self, message: RankMessage, due_s: float) -> None:
+        """Note when it is told again; it goes behind all else, so that others have their turn."""
         if isinstance(message, SumsTold):
-            self._told[message.source][message.target].due_s = due_s
+            of_slot = self._told[message.source] = self._told.pop(message.source)
+            told = of_slot[message.target] = of_slot.pop(message.target)
+            told.due_s = due_s
         else:
             self._asked[message.source, message.target] = due_s
 

@@ -80,8 +80,7 @@ class SlotRows(NamedTuple):
 
     links: Mapping[int, PageLinks]  # by the name of the page
     given: Mapping[int, Statement]  # by the slot that makes it
-    told_to: frozenset[int]  # slots that a statement was made for
-    version: int  # number of the last one
+    versions: Mapping[int, int]  # of the last statement for each slot: its number
     ranks: RankSums
 
 
@@ -101,8 +100,7 @@ class SlotRanks:
     def __init__(self, slot: int, rows: SlotRows | None = None) -> None:
         self.slot = slot
         self.given = dict(rows.given) if rows else {}
-        self._told_to = set(rows.told_to) if rows else set()
-        self._version = rows.version if rows else 0
+        self._versions = dict(rows.versions) if rows else {}
         self._links = dict(rows.links) if rows else {}
         self._n_links = sum(len(links.names) for links in self._links.values())
         self._ranks = rows.ranks if rows else NO_SUMS
@@ -113,8 +111,7 @@ class SlotRanks:
 
     @property
     def rows(self) -> SlotRows:
-        told_to = frozenset(self._told_to)
-        return SlotRows(dict(self._links), dict(self.given), told_to, self._version, self._ranks)
+        return SlotRows(dict(self._links), dict(self.given), dict(self._versions), self._ranks)
 
     @property
     def ranks(self) -> RankSums:
@@ -124,7 +121,7 @@ class SlotRanks:
     @property
     def targets(self) -> Set[int]:
         """The slots that pages here link to, as it was settled last, or have linked to."""
-        return self._told_to | self._outer.keys()
+        return self._versions.keys() | self._outer.keys()
 
     @property
     def n_links(self) -> int:
@@ -203,10 +200,17 @@ class SlotRanks:
         self._ranks = RankSums(inner.names, ranks)
 
     def state(self, target: int, teller: str, after: int = 0) -> Statement:
-        """Make the next statement for another slot, of a version above all before and above this count."""
-        self._told_to.add(target)
-        self._version = max(self._version, after) + 1
-        return Statement(Version(self._version, teller), self.sums_for(target))
+        """Make the next statement for another slot, of a version above all before and above this count.
+
+        Slots are counted each by itself, so that who names a great number for its own binds no other.
+        """
+        number = self._versions[target] = max(self._versions.get(target, 0), after) + 1
+        return Statement(Version(number, teller), self.sums_for(target))
+
+    def state_anew(self, target: int, teller: str) -> Statement:
+        """Make a statement for another slot that counts from below again."""
+        self._versions[target] = 0
+        return self.state(target, teller)
 
     def sums_for(self, target: int) -> RankSums:
         """Return all that pages here give to another slot, as it was settled last."""

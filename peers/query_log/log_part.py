@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from peers.handover.item_store import Item, ItemStore, key_of
 from peers.query_log.log_row import (
@@ -31,6 +31,8 @@ from peers.query_log.wire_messages import (
     RareQueries,
 )
 
+ROW_BYTES_READ_MAX: Final = 1 << 20  # of one part: some 10 ms, whatever members write
+
 
 class LogPart(NamedTuple):
     """The part of some rows that is told."""
@@ -49,9 +51,9 @@ def log_part(
     Args:
       is_told: of the first row of a group, whether that group is told at all.
     """
-    items = store.items_after(after, rows_max)
+    items = store.items_after(after, rows_max, ROW_BYTES_READ_MAX)
     groups = [list(group) for _, group in groupby(items, _group_of)]
-    is_cut = len(items) == rows_max
+    is_cut = len(items) == rows_max or sum(len(item.value) for item in items) >= ROW_BYTES_READ_MAX
     # A group that goes on behind these rows is left for the next part, but for one that is larger than parts.
     if is_cut and len(groups) > 1:
         groups.pop()

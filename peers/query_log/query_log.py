@@ -52,6 +52,8 @@ ROWS_OF_MEMBER_MAX: Final = 1_000_000
 # Of a query on a day, those that its weights are made of: of the clients with the least digests.
 # More would say little more, and are read within a search.
 ROWS_OF_DAY_MAX: Final = 100
+# They have some 300 bytes each; of a member that writes the longest ones there are few.
+ROWS_OF_DAY_BYTES_MAX: Final = 64 << 10
 WEIGHED_MAX: Final = 2_000  # queries remembered: a few MB
 
 
@@ -229,7 +231,7 @@ class OwnQueryLog(OptionalStoreActor):
         by_day = {}
         for day in range(max(0, self._today - DAYS_COUNTED), self._today):
             prefix = RowName(digest, day, b"").encoded
-            items = self._store.items_below(slot, prefix, ROWS_OF_DAY_MAX)
+            items = self._store.items_below(slot, prefix, ROWS_OF_DAY_MAX, ROWS_OF_DAY_BYTES_MAX)
             by_day[day] = [row_in(item.value) for item in items if self._keeps(item.name)]
         return tuple(click_weights(by_day, self._today, examined))
 

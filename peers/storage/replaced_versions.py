@@ -40,6 +40,8 @@ from peers.storage.take_downs import TakeDowns
 
 PAGES_AT_ONCE: Final = 256  # that the port is told of at a time
 READ_AT_ONCE: Final = 8  # versions of a page
+WALKED_AT_ONCE: Final = 1_024  # entries of the ledger, of pages that all have to wait: some milliseconds
+WALK_PAUSE_S: Final = 0.02  # as of other work that looks through all pages
 PastMessage: TypeAlias = PastSettled | PastLost | RecordsRead | RecordsParsed
 _EVERYWHERE: Final = encode_slots(np.ones(SLOTS_MAX, np.bool_))
 
@@ -80,7 +82,7 @@ class ReplacedVersions:
         return self._next_walk_at
 
     def wake(self, now: float) -> None:
-        """Walk through all pages, once a day, since versions become too old."""
+        """Walk through all pages, once a day, since versions become too old; `end_turn` takes the steps."""
         if self.is_on and now >= self._next_walk_at:
             self._next_walk_at = now + DAY_S
             if self._walked_to is None:
@@ -204,10 +206,11 @@ class ReplacedVersions:
         return [self._settle(pages)] if pages else []
 
     def _walk(self, now: float) -> list[_Page]:
-        """Return the next pages of the walk."""
-        assert self._walked_to is not None
+        """Return the next pages of the walk; none where it has come upon many that have to wait."""
         pages: list[_Page] = []
-        while not pages and self._walked_to is not None:
+        for _ in range(WALKED_AT_ONCE // PAGES_AT_ONCE):
+            if pages or self._walked_to is None:
+                break
             entries = self._ledger.places(self._walked_to, PAGES_AT_ONCE)
             self._walked_to = entries[-1][0] if len(entries) == PAGES_AT_ONCE else None
             for key, identity, _ in entries:
@@ -218,6 +221,8 @@ class ReplacedVersions:
                 else:
                     pages += self._page_of(identity, now)
         self._is_walk_needed &= self._walked_to is not None
+        if not pages and self._walked_to is not None:
+            self._next_walk_at = now + WALK_PAUSE_S  # to go on, though nothing else happens
         return pages
 
     def _page_of(self, identity: bytes, now: float) -> list[_Page]:
@@ -227,7 +232,9 @@ class ReplacedVersions:
             return []
         url, newest = places[0].url, places[0]
         is_shown = self.is_on and not self._take_downs.hides(url)
-        does_refuse = newest.has_content and not newest.has_document
+        # Also when it is gone since: nobody has taken that back.
+        last = next((place for place in places if place.has_content), newest)
+        does_refuse = last.has_content and not last.has_document
         is_short = len(url) <= URL_CHARS_MAX - KEY_CHARS_MAX  # its keys are sent as URLs are
         lifetimes = lifetimes_of(places) if is_shown and is_short and not does_refuse else ()
         # A day more than is promised: pages are walked through once a day.

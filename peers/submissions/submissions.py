@@ -446,6 +446,7 @@ class Submissions(OptionalStoreActor):
         return int(self._now // DAY_S)
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        self._verdicts.begin_message()
         if not isinstance(message, DecreesInForce) or message.kind != REVOCATION:
             return super().receive(source, message, now)
         self._now = now

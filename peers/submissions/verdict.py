@@ -28,6 +28,7 @@ TIME_S_MAX: Final = 1 << 37  # in the year 6325; calendars end in 9999
 VERDICT_BYTES_MAX: Final = 2_048  # the longest reason has 1,200, keys and signatures 230
 AHEAD_S: Final = 86_400.0  # by which clocks of members differ at most
 KNOWN_MAX: Final = 1_024  # that need not be verified again; 0.3 ms each
+FORGED_MAX: Final = 64  # in one message: no honest member has any, so further ones are not looked at
 _VERDICT: Final = b"tianmesh verdict 1\x00"  # nothing else that these keys sign begins like this
 
 Code: TypeAlias = Annotated[bytes, Meta(min_length=CODE_BYTES, max_length=CODE_BYTES)]
@@ -93,6 +94,11 @@ class VerdictJudge:
         self._authority = authority
         self._revoked: frozenset[str] = frozenset()  # keys in hexadecimal
         self._known: dict[bytes, None] = {}  # the last ones verified
+        self._n_forged = 0  # of this message
+
+    def begin_message(self) -> None:
+        """Look at the verdicts of another message."""
+        self._n_forged = 0
 
     def revoke(self, subjects: frozenset[str]) -> bool:
         """Count no verdicts of these keys any more; tell whether one of them is new."""
@@ -107,9 +113,12 @@ class VerdictJudge:
         whole = verdict_bytes(verdict)
         if whole in self._known:
             return True
+        if self._n_forged >= FORGED_MAX:
+            return False
         if not self._authority.is_administrator(verdict.signer, verdict.warrant) or not verify_signature(
             verdict.signer, _signed(verdict, self._authority.mesh_id), verdict.signature
         ):
+            self._n_forged += 1
             return False
         if len(self._known) >= KNOWN_MAX:
             del self._known[next(iter(self._known))]

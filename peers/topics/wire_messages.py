@@ -11,7 +11,7 @@ from mesh.actors.actor import Message
 from mesh.wire_fields import Count, Key
 from peers.topics.topic_list import KEPT_MAX, KEY_BYTES, TopicKey
 
-ROWS_MAX: Final = 500  # in one batch: some 20 kB
+ROWS_MAX: Final = 250  # in one batch: some 10 kB; 40 ms of the longest rows that a member can write
 NAME_BYTES: Final = 20  # of `visit_row`
 VALUE_BYTES_MAX: Final = 1 + 64 * (KEY_BYTES + 1)
 PLACE_BYTES_MAX: Final = 3 + NAME_BYTES

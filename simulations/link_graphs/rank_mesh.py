@@ -156,7 +156,7 @@ class RankMesh:
     def lose(self, peer: str) -> None:
         """Lose a peer and its disk: others have the links of its pages from replicas, and nothing else."""
         kept = self._rows_of(peer).items()
-        rows = {slot: SlotRows(each.links, {}, frozenset(), 0, NO_SUMS) for slot, each in kept}
+        rows = {slot: SlotRows(each.links, {}, {}, NO_SUMS) for slot, each in kept}
         del self._peers[peer]
         names = self.peers
         self._change_owners({slot: names[slot % len(names)] for slot in rows}, rows)

@@ -69,10 +69,13 @@ def past_key(url: str, lifetime: Lifetime) -> str:
 
 
 def read_key(key: str) -> tuple[str, Lifetime | None]:
-    """Return the URL of a document, and of a replaced version when it was; None where it is no such."""
-    url, sign, times = key.partition(" #")
+    """Return the URL of a document, and of a replaced version when it was; None where it is no such.
+
+    No URL has a space: whatever stands behind one, of a member that lies, is not of it.
+    """
+    url, _, version = key.partition(" ")
     try:
-        return url, Lifetime(*_times.unpack(bytes.fromhex(times))) if sign else None
+        return url, Lifetime(*_times.unpack(bytes.fromhex(version[1:]))) if version[:1] == "#" else None
     except (ValueError, error):
         return url, None
 

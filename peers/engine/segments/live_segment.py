@@ -137,11 +137,11 @@ def stands_for_others(n_copies: int) -> bool:
     return 0 <= n_copies < FOLDED
 
 
-def keep(kept: dict[bytes, _Kept], key: bytes, value: _Kept) -> None:
-    """Put a value behind the others, and drop the first ones if they are too many.
+def keep(kept: dict[bytes, _Kept], key: bytes, value: _Kept, most: int = VIEWS_KEPT) -> None:
+    """Put a value behind the others, and drop the first ones if there are more than `most`.
 
     Threads may race here: the worst that happens is that something is made twice.
     """
     kept[key] = value
-    for oldest in list(kept)[:-VIEWS_KEPT]:
+    for oldest in list(kept)[:-most]:
         kept.pop(oldest, None)

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from mesh.actors.conduct import Offence
-from mesh.urls import has_host, host_of
+from mesh.urls import has_host, host_of, is_canonical
 from peers.engine.pages.suggested_texts import typed_key
 from peers.engine.queries.query import Query, Sort
 from peers.engine.queries.query_language import Oddity, Remark
@@ -37,6 +37,7 @@ from peers.index.wire_messages import (
     Hit,
     HitsFound,
 )
+from peers.policy.rules import Policy
 
 NAMED_AMONG: Final = 3  # of the first hits, one that has the typed name
 _WEIGHTS: Final = RankingWeights()  # as all indexes have them
@@ -67,17 +68,21 @@ def hits_of(
     is_past = task.span is not None
     for _, url, place in sorted(places):
         share, hit = given[place]
-        host = host_of(url) if has_host(url) else ""
+        page = url.partition(" ")[0] if is_past else url
+        host = host_of(page) if has_host(page) else ""
         if host not in share_of:
             share_of[host] = plan.share_of(task.ownership.slot_of(host)) if host else None
         if share_of[host] != share:
             task.view.refuse_hit(_giver_of(share, task), Offence.FOREIGN_HITS)
         elif hit.score > greatest:
             task.view.refuse_hit(_giver_of(share, task), Offence.IMPOSSIBLE_SCORES)
-        elif not task.view.policy.is_taken_down(
-            url.partition(" ")[0] if is_past else url
-        ) and not task.witnesses.hides(url, share.peer):
+        elif not _is_taken_down(page, task.view.policy) and not task.witnesses.hides(url, share.peer):
             yield share, hit
+
+
+def _is_taken_down(url: str, policy: Policy) -> bool:
+    """Is it taken down, or another spelling that no index has, of a page that may be?"""
+    return policy.takes_down and (policy.is_taken_down(url) or not is_canonical(url))
 
 
 def _giver_of(share: Share, task: SearchTask) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from weakref import ReferenceType, ref
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ import pytest
 from peers.engine.files.directory import DirectoryStorage
 from peers.engine.index import Index
 from peers.engine.pages.document import Document
+from peers.engine.pages.past import TimeSpan
 from peers.engine.queries.query_parser import parse_query
 from peers.engine.searching.effort import LEFT, Effort
-from peers.index.index_reader import EXPLAINED_VISITS, IndexReader, SnapshotReader
+from peers.engine.snapshot import View
+from peers.index.index_reader import EXPLAINED_VISITS, PAST_VIEWS_KEPT, IndexReader, SnapshotReader
 
 SLOTS = 4
 CHARS = 4_000
@@ -63,4 +66,17 @@ def test_nothing_is_quoted_of_a_page_that_does_not_want_it(tmp_path: Path) -> No
     assert [hit.url for hit in view.search(query, view.statistics(query.terms), 10)[2]] == URLS[:1]
     (excerpt,) = view.excerpts(query, URLS[:1])
     assert (excerpt.title, excerpt.snippet, excerpt.highlights) == ("a title", "", ())
+    index.close()
+
+
+def test_the_memory_for_searches_of_other_days_does_not_grow_with_the_days_asked_for(tmp_path: Path) -> None:
+    index = Index.open(DirectoryStorage(tmp_path))
+    index.add([(1, Document(url, title="a title", text="word")) for url in URLS])
+    index.commit()
+    reader, views = IndexReader(index), list[ReferenceType[View]]()
+    for day in range(10):
+        span = TimeSpan(86_400.0 * day, 86_400.0 * day)
+        views.append(ref(reader.over(np.ones(SLOTS, np.bool_), span)._view))
+    assert sum(view() is not None for view in views) <= PAST_VIEWS_KEPT
+    assert reader.over(np.ones(SLOTS, np.bool_), span)._view is views[-1]()
     index.close()

@@ -14,7 +14,14 @@ from mesh.actors.port import BACKGROUND, CarryOut
 from mesh.slots import SlotTable
 from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
-from peers.link_graph.page_ranks import BEGUN_AGAIN_S, PAUSE_S, REST_SHARE, WAITING_MAX, PageRanks
+from peers.link_graph.page_ranks import (
+    BEGUN_AGAIN_S,
+    PAUSE_S,
+    REST_SHARE,
+    WAITING_BYTES_MAX,
+    WAITING_MAX,
+    PageRanks,
+)
 from peers.link_graph.rank_work import RankOutcome
 from peers.link_graph.slot_ranks import DAMPING
 from peers.link_graph.source_row import SourceRow, TargetLink, row_after
@@ -181,6 +188,20 @@ def test_with_many_pages_waiting_no_more_should_be_looked_through() -> None:
         assert not ranks.is_full
         ranks.note_page(OURS, number.to_bytes(16, "big")[::-1], row_of(URL))
     assert ranks.is_full
+
+
+def test_a_peer_that_floods_leaves_room_for_the_messages_of_others() -> None:
+    view = Ownership(ME, SlotTable({ME: 100, BOB: 100, "cyd": 100}, 64, 2), (ME, BOB, "cyd"))
+    ranks = ranks_of(view)
+    worked(ranks, 0.0)
+    sums = list(range(SUMS_MAX))
+    for n_sums in (SUMS_MAX, SUMS_MAX // 64, SUMS_MAX // 2_048, 0):  # ever smaller ones fill what is left
+        flood = RanksTold((part(sums[:n_sums], [1.0] * n_sums),))
+        for _ in range(WAITING_BYTES_MAX // (12 * SUMS_MAX) + 30):
+            ranks.receive(FROM_BOB, flood)
+    ours, of_cyd = (next(slot for slot in range(64) if view.owner_of(slot) == peer) for peer in (ME, "cyd"))
+    ranks.receive(Address("cyd", "link_graph"), RanksTold((SumsPart(of_cyd, ours, 1),)))
+    assert RanksHeld((HeldSums(of_cyd, ours, 1, "cyd"),)) in worked(ranks, 10.0)
 
 
 def _host_in(slot: int) -> str:

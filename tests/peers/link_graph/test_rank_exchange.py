@@ -208,3 +208,35 @@ def test_a_slot_that_is_not_ours_any_more_is_dropped_and_comes_back_by_its_rows(
     peer.change_owners([A, B])
     peer.take_slot(0, rows)
     assert told(peer, 1.0).version == Version(2, A)
+
+
+def test_a_number_that_the_owner_of_one_target_makes_up_binds_neither_others_nor_the_next_owner() -> None:
+    """It counted for all slots that a slot gives to: their owners took no later statement of it, for ever."""
+    peer = RankExchange(A, [A, B, C], TOLERANCE)
+    peer.take_slot(0)
+    peer.link(0, 1, links((1, PAGE), (2, PAGE)))
+    peer.wake(0.0)
+    greatest = 1 << 53
+    peer.receive(B, [SumsHeld(0, 1, Version(greatest, "z"))])
+    peer.receive(C, [SumsHeld(0, 2, Version(1, A))])
+    peer.wake(1.0)
+    peer.link(0, 1, links((2, PAGE)))
+    messages = {to: message for to, [message] in peer.wake(2.0)}
+    assert messages[C].statement.version == Version(2, A)  # type: ignore[union-attr]
+    assert messages[B].statement.version.number > greatest  # type: ignore[union-attr]
+    peer.change_owners([A, C, C])
+    [[to, [message]]] = peer.wake(2.0)
+    assert (to, message.target) == (C, 1)
+    assert message.statement.version == Version(1, A)  # type: ignore[union-attr]
+
+
+def test_a_peer_that_begins_anew_without_end_keeps_no_statement_from_the_others() -> None:
+    """What is told in a turn is limited: told in one order, its statements took all the room each time."""
+    peer = RankExchange(A, [A, B, C], TOLERANCE, sums_max=2)
+    peer.take_slot(0)
+    peer.link(0, 1, links(*((1, page) for page in range(5)), (2, PAGE)))
+    told_to: list[str] = []
+    for turn in range(4):
+        told_to += [to for to, _ in peer.wake(turn)]
+        peer.note_begun(B)
+    assert C in told_to

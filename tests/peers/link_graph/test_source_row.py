@@ -24,6 +24,7 @@ from peers.link_graph.source_row import (
     source_row_bytes,
     source_row_in,
     told_row,
+    url_in_source_row,
     with_lost,
 )
 
@@ -180,3 +181,15 @@ def test_links_of_a_row_from_before_a_moment_are_told_anew() -> None:
     anew = row_after(*args, 1.5)
     assert anew is not None
     assert (untold(anew), anew.is_told, anew.gone) == ([A, B], False, ())
+
+
+def test_the_url_of_a_row_is_read_without_its_links() -> None:
+    """A list of ranks reads 1,000 of them on the event loop; broken links behind it are not looked at."""
+    links = [TargetLink(f"http://b.test/{n}", "text") for n in range(2_000)]
+    row = row_after(None, "http://a.test/", Stamp(1, 1.0), "title", links, lambda _: 1)
+    assert row is not None
+    assert url_in_source_row(source_row_bytes(row)) == "http://a.test/"
+    odd = source_row_bytes(row).replace(b"http://b.test/7\xa4text", b"http://b.test/7\xa4\xff\xff\xff\xff")
+    with pytest.raises(ValueError, match="no links of a page"):
+        source_row_in(odd)
+    assert url_in_source_row(odd) == "http://a.test/"

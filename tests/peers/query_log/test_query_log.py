@@ -24,10 +24,22 @@ from peers.policy.log_rules import QueryLogRules, query_digest
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
 from peers.query_log import query_log
 from peers.query_log.log_part import log_part
-from peers.query_log.log_row import CLICKS_MAX, LogRow, RowName, is_row, join, joined, number_in, row_bytes
+from peers.query_log.log_row import (
+    CLICKS_MAX,
+    LogRow,
+    RowName,
+    is_row,
+    join,
+    joined,
+    number_in,
+    row_bytes,
+    row_in,
+)
 from peers.query_log.messages import ResultClicked, ResultsShown
 from peers.query_log.query_log import OwnQueryLog, QueryLogStatistics
 from peers.query_log.wire_messages import (
+    ClicksTold,
+    ClicksWanted,
     ComparedDay,
     LogTold,
     LogWanted,
@@ -308,3 +320,34 @@ def test_each_client_counts_once_for_the_ranking_of_more_of_its_clicks() -> None
         ComparedDay(0, "new.0a0b0c0d", first=1, second=2, ties=1),
         ComparedDay(0, "older.00000000", first=1, second=0, ties=0),
     )
+
+
+def test_however_long_rows_members_write_no_question_reads_more_than_a_few_milliseconds_of_them() -> None:
+    log = log_of(QueryLogRules(days=30, clicks=True, click_weight=0.1))
+    now = 25 * DAY_S
+    log.wake(now)
+    clicks = tuple((n, f"http://x/{n:010}" + "\U00020000" * 450) for n in range(1, CLICKS_MAX + 1))
+    long = LogRow("glacier", ((1, 10),), clicks)
+    for day in range(4, 25):
+        log.receive(
+            OTHER, SearchesTold(day, tuple(told(client=n, day=day, row=long) for n in range(100))), now
+        )
+    assert seen(log).taken == 2_100
+    read: list[int] = []
+
+    def counting(value: bytes) -> LogRow:
+        read.append(len(value))
+        return row_in(value)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(query_log, "row_in", counting)
+        assert to(log.receive(OTHER, ClicksWanted(1, query_digest("glacier")), now), ClicksTold)
+        assert sum(read) <= 21 * (query_log.ROWS_OF_DAY_BYTES_MAX + len(row_bytes(long)))
+    parts, clients, after = 0, 0, b""
+    while after or not parts:
+        [answer] = to(log.receive(OTHER, LogWanted(1, after), now), LogTold)
+        assert isinstance(answer, LogTold)
+        clients += sum(each.clients for each in answer.queries)
+        assert sum(each.clients for each in answer.queries) * len(row_bytes(long)) <= (1 << 20) + (32 << 10)
+        after, parts = answer.next, parts + 1
+    assert clients == 2_100, "each is told once, though in more parts"

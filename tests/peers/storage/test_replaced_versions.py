@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from math import inf
+from types import SimpleNamespace
+from typing import Any, cast
 
+import msgspec
 import pytest
 
 from mesh.actors.actor import Address
@@ -14,13 +18,13 @@ from mesh.urls import host_of
 from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
 from peers.engine.pages.past import Lifetime, past_key, read_key
-from peers.index.messages import AnswerQuestion, GiveUpSegment
+from peers.index.messages import AnswerQuestion, GiveUpSegment, SettlePast
 from peers.index.segments_twin import SegmentsTwin
 from peers.index.wire_messages import AskPast, CountTerms
 from peers.policy.rules import EVERYTHING, Action, Policy, Rule, SearchHistoryRules, policy_bytes
-from peers.storage.ledger.ledger_keys import identity_of
+from peers.storage.ledger.ledger_keys import IDENTITY_BYTES, identity_of
 from peers.storage.ledger.place import Place
-from peers.storage.replaced_versions import lifetimes_of
+from peers.storage.replaced_versions import WALKED_AT_ONCE, ReplacedVersions, lifetimes_of
 from tests.peers.storage.team import SLOTS, Peer, RealIndex, Team
 
 URLS = [f"http://host{n % 7}.example/{n}" for n in range(20)]
@@ -97,7 +101,8 @@ def expected(team: Team, peer: Peer, down: Sequence[str] = ()) -> set[str]:
     for url in team.latest:
         slot = team.slot_of(url)
         places = peer._ledger.versions_of(identity_of(slot, url), 10_000)
-        if not places or host_of(url) in down or (not places[0].has_document and places[0].has_content):
+        refusing = next((place for place in places if place.has_content), None)
+        if not places or host_of(url) in down or (refusing is not None and not refusing.has_document):
             continue
         for older, newer in zip(places[1:], places, strict=False):
             if older.has_document:
@@ -274,3 +279,47 @@ def test_lifetimes_do_not_overlap_whatever_clocks_said() -> None:
     backwards = [place(4, 6.0), place(3, 9.0), place(2, 5.0), place(1, 5.5)]
     assert lifetimes_of(backwards) == ((5.0, 6.0),)
     assert read_key(past_key("http://a.test/", lifetimes_of(backwards)[0]))[1] == (5.0, 6.0)
+
+
+class MarkedLedger:
+    """Pages of one version each, all of which wait for the index, as after an update of the program."""
+
+    def __init__(self, count: int) -> None:
+        self.keys = [b"p" + bytes(2) + n.to_bytes(IDENTITY_BYTES - 2, "big") for n in range(count)]
+        self.read = 0
+        self.is_marked = True
+        self.replaced: set[bytes] | None = None
+        self.marks = SimpleNamespace(has_page_mark=lambda _: self.is_marked)
+
+    def places(self, after: bytes, limit: int) -> list[tuple[bytes, bytes, Place]]:
+        begin = bisect_right(self.keys, after)
+        self.read += len(self.keys[begin : begin + limit])
+        return [(key, key[1:], place(1, 5.0)) for key in self.keys[begin : begin + limit]]
+
+    def versions_of(self, identity: bytes, limit: int) -> list[Place]:
+        gone = place(3, 9.0, has_document=False)
+        refused = msgspec.structs.replace(place(2, 7.0, has_document=False), status=200)
+        return {0: [place(1, 5.0)], 1: [gone, refused, place(1, 5.0)]}[identity[-1] % 2][:limit]
+
+
+def test_a_walk_over_pages_that_all_wait_is_taken_in_steps_and_goes_on_by_itself() -> None:
+    """One turn walked through them all: seconds, where a million pages were to be indexed anew."""
+    ledger = MarkedLedger(10_000)
+    texts: Any = SimpleNamespace(of=lambda _: ())
+    take_downs: Any = SimpleNamespace(hides=lambda _: False)
+    past = ReplacedVersions("ann", cast("Any", ledger), texts, take_downs)
+    past.change_policy(1e9, 0.0)
+    now, turns = 0.0, 0
+    while ledger.read < 10_000:
+        before = ledger.read
+        past.end_turn(now)
+        assert ledger.read - before <= WALKED_AT_ONCE
+        if ledger.read < 10_000:
+            now = past.wake_at()
+            assert now <= 1.0 * (turns := turns + 1), (
+                "else the walk would stand still until something happens"
+            )
+            past.wake(now)
+    ledger.is_marked = False
+    [settle] = [send.message for send in past.end_turn(now) if isinstance(send.message, SettlePast)]
+    assert {page.lifetimes for page in settle.pages} == {()}, "what refused to be indexed when it went, too"
