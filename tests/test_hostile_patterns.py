@@ -56,8 +56,9 @@ def test_all_patterns_are_known() -> None:
 def test_patterns_that_are_written_in_place_see_no_text_of_strangers() -> None:
     """They are not found by what modules have: each is looked at by a person, and named here."""
     assert set(in_place()) == {
-        "peers.entities.mentions",  # words of an owner as they stand, on the owner's own machine
         "mesh.config",  # faults of configurations, 200 characters at most
+        "peers.commands.topic",  # a name that an administrator has typed
+        "peers.entities.mentions",  # words of an owner as they stand, on the owner's own machine
         "peers.gateway.http.connection",  # one class, at its first sign
         "peers.gateway.site.marked_snapshot",  # words of the person who asks, and the letters behind
         "peers.gateway.model.settings",  # a setting
