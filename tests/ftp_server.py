@@ -20,7 +20,7 @@ from tests.patience import PATIENCE_S
 
 @dataclass
 class FtpSite:
-    """What a server has and how it behaves."""
+    """The files of a server, and how it behaves."""
 
     # By path, without a slash at its end but for the root: names, directories with a slash, with sizes.
     folders: dict[bytes, list[tuple[bytes, int]]]

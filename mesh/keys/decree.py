@@ -24,10 +24,12 @@ time. A command signs with `Signer.decree`, and posts the bytes of it to any gat
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import inf, isfinite, isnan
-from typing import Annotated, Final, NamedTuple, TypeAlias
+from typing import Annotated, Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -35,6 +37,10 @@ from msgspec import Meta
 from mesh.keys.identity import verify_signature
 from mesh.keys.signing_key import SigningKey
 from mesh.wire_fields import Key
+
+logger = logging.getLogger(__name__)
+
+Read = TypeVar("Read")
 
 REVOCATION: Final = "revocation"  # of a member, by its id, or of an administrator's key, in hexadecimal
 RENEWAL: Final = "renewal"  # of the certificate of the peer of this id: `certificate.Certificate.encoded`
@@ -122,6 +128,34 @@ class Signer:
             kind, subject, number, effective_from, valid_until, body, self.key.public, self.warrant
         )
         return msgspec.structs.replace(plain, signature=self.key.sign(_signed(plain, self.mesh_id)))
+
+
+def read_in_force(
+    decrees: Sequence[Decree], last: Read | None, read: Callable[[Decree], Read | None], name: str
+) -> Read | None:
+    """Return the content of the decree on the mesh as a whole; None where there is none.
+
+    Args:
+      decrees: of one kind, in force; those with a subject are on a member.
+      last: read before, which goes on where this one is of a newer version: half of it may be its opposite.
+      read: raises ValueError for what this version does not understand.
+      name: of the content, in the log.
+    """
+    decree = of_the_mesh(decrees)
+    if decree is None:
+        return None
+    try:
+        return read(decree)
+    except ValueError as error:
+        logger.error(
+            "%s not understood: install a newer tianmesh here number=%d error=%s", name, decree.number, error
+        )
+        return last
+
+
+def of_the_mesh(decrees: Sequence[Decree]) -> Decree | None:
+    """Return the decree on the mesh as a whole, None where there is none; others are on a member."""
+    return next((each for each in decrees if not each.subject), None)
 
 
 def number_body(number: int) -> bytes:

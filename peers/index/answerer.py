@@ -160,20 +160,18 @@ class Answerer:
         effort = effort or effort_for(order)
         try:
             question = order.question
-            if question.__class__ is AskPast:
-                message = self._answer_past(order, effort)
+            if isinstance(question, AskPast):
+                message = self._answer_past(order, question, effort)
             else:
                 view = self._index.over(self._mask(order.slots))
-                message = _answer_to(order, question, view, effort)  # type: ignore[arg-type]
+                message = _answer_to(order, question, view, effort)
         except DamagedSegmentError as damage:
             slots = encode_slot_list(damage.slots.tolist(), SLOTS_MAX)
             return IndexAnswer(DamageMet(order, damage.segment, slots))
         return IndexAnswer(QuestionAnswered(order.gateway, message), not effort.is_spent)
 
-    def _answer_past(self, order: AnswerQuestion, effort: Effort) -> Message | None:
+    def _answer_past(self, order: AnswerQuestion, asked: AskPast, effort: Effort) -> Message | None:
         """Answer about pages as they were; None where no span is asked about."""
-        asked = order.question
-        assert isinstance(asked, AskPast)
         span = span_of(asked)
         if span is None:
             return None
@@ -204,8 +202,8 @@ class Answerer:
 
 def effort_for(order: AnswerQuestion) -> Effort:
     """Return the effort that a question may cost: statistics are bounded by the terms in one question."""
-    question: Message = order.question
-    if question.__class__ is AskPast:
+    question = order.question
+    if isinstance(question, AskPast):
         question = question.question
     is_bounded = isinstance(question, CountTerms) and not question.mistyped
     return Effort() if is_bounded else Effort(VISITS_MAX)

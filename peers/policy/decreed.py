@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mesh.keys.decree import POLICY, Decree
+from mesh.keys.decree import POLICY, Decree, of_the_mesh, read_in_force
 from mesh.membership.model.messages import DecreesInForce
 from mesh.slots import slot_of
 from peers.policy.rules import OF_SEEDS, Policy, policy_in
@@ -35,7 +35,7 @@ def policy_of(message: DecreesInForce) -> Policy | None:
     """
     if message.kind != POLICY:
         return None
-    decree = _of_the_mesh(message.decrees)
+    decree = of_the_mesh(message.decrees)
     return OF_SEEDS if decree is None else _understood(decree)
 
 
@@ -52,24 +52,14 @@ def classes_of(decrees: Sequence[Decree], last: ClassModel | None) -> ClassModel
       decrees: of their kind, in force. last: what was in force before, which goes on where these cannot be
         read, as with a policy.
     """
-    decree = _of_the_mesh(decrees)
-    if decree is None:
-        return None
+    return read_in_force(decrees, last, _classes_in, "classes")
+
+
+def _classes_in(decree: Decree) -> ClassModel:
     # Loaded by peers of a mesh that has classes.
     from peers.engine.pages.class_model import model_in
 
-    try:
-        return model_in(decree.body)
-    except ValueError as error:
-        logger.error(
-            "classes not understood: install a newer tianmesh here number=%d error=%s", decree.number, error
-        )
-        return last
-
-
-def _of_the_mesh(decrees: Sequence[Decree]) -> Decree | None:
-    """Return the decree on the mesh as a whole, None where there is none; others are on a member."""
-    return next((each for each in decrees if not each.subject), None)
+    return model_in(decree.body)
 
 
 def _understood(decree: Decree) -> Policy | None:

@@ -7,7 +7,6 @@ that its counts depend on: where its strings change, counts of before are none o
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from functools import cached_property
 from hashlib import blake2b
@@ -16,7 +15,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from mesh.keys.decree import Decree
+from mesh.keys.decree import Decree, read_in_force
 
 TOPICS_MAX: Final = 16
 STRINGS_MAX: Final = 64  # the book's had 4
@@ -39,8 +38,6 @@ TopicString: TypeAlias = Annotated[str, Meta(min_length=1, max_length=STRING_CHA
 Site: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9.:-]{1,253}\Z")]
 TopicKey: TypeAlias = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
 Level: TypeAlias = Annotated[int, Meta(ge=RELATED_LEVEL, le=TOPIC_LEVEL)]
-
-logger = logging.getLogger(__name__)
 
 
 class CountedTopic(msgspec.Struct, frozen=True, array_like=True):
@@ -152,16 +149,11 @@ def topics_of(decrees: Sequence[Decree], last: TopicsInForce | None) -> TopicsIn
       decrees: of their kind, in force. last: what was in force before, which goes on where these cannot be
         read.
     """
-    decree = next((each for each in decrees if not each.subject), None)
-    if decree is None:
-        return None
-    try:
-        topics = list_in(decree.body)
-    except ValueError as error:
-        logger.error(
-            "topics not understood: install a newer tianmesh here number=%d error=%s", decree.number, error
-        )
-        return last
+    return read_in_force(decrees, last, _topics_in, "topics")
+
+
+def _topics_in(decree: Decree) -> TopicsInForce | None:
+    topics = list_in(decree.body)
     return TopicsInForce(decree, topics) if topics.topics else None
 
 

@@ -6,7 +6,6 @@ count. A list that this version does not understand is no reason to stop watchin
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from enum import StrEnum
 from hashlib import blake2b
@@ -15,14 +14,13 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from mesh.keys.decree import Decree
+from mesh.keys.decree import Decree, read_in_force
 
 ENTRIES_MAX: Final = 10_000
 ENTRY_CHARS_MAX: Final = 64  # of a name and of a text
 DIGEST_BYTES: Final = 8
 FORMAT: Final = "tianmesh watch 1"
 
-logger = logging.getLogger(__name__)
 
 EntryName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ENTRY_CHARS_MAX)]
 
@@ -90,18 +88,11 @@ def watch_of(decrees: Sequence[Decree], last: WatchInForce | None) -> WatchInFor
       decrees: of their kind, in force. last: what was in force before, which goes on where these cannot be
         read.
     """
-    decree = next((each for each in decrees if not each.subject), None)
-    if decree is None:
-        return None
-    try:
-        entries = list_in(decree.body).entries
-    except ValueError as error:
-        logger.error(
-            "watch list not understood: install a newer tianmesh here number=%d error=%s",
-            decree.number,
-            error,
-        )
-        return last
+    return read_in_force(decrees, last, _watch_in, "watch list")
+
+
+def _watch_in(decree: Decree) -> WatchInForce | None:
+    entries = list_in(decree.body).entries
     if not entries:
         return None
     names = frozenset(entry.name for entry in entries)

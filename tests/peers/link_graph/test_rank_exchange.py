@@ -231,7 +231,7 @@ def test_a_number_that_the_owner_of_one_target_makes_up_binds_neither_others_nor
 
 
 def test_a_peer_that_begins_anew_without_end_keeps_no_statement_from_the_others() -> None:
-    """What is told in a turn is limited: told in one order, its statements took all the room each time."""
+    """A turn has room for some sums: told in one order, those of this peer took all of it each time."""
     peer = RankExchange(A, [A, B, C], TOLERANCE, sums_max=2)
     peer.take_slot(0)
     peer.link(0, 1, links(*((1, page) for page in range(5)), (2, PAGE)))

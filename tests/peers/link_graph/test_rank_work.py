@@ -1,4 +1,4 @@
-"""What one peer works out: from rows to ranks, with hostile statements and little memory."""
+"""The work of one peer on ranks: from rows to ranks, with hostile statements and little memory."""
 
 from __future__ import annotations
 

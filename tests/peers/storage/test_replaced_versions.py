@@ -96,7 +96,7 @@ def past_of(peer: Peer) -> set[str]:
 
 
 def expected(team: Team, peer: Peer, down: Sequence[str] = ()) -> set[str]:
-    """What is to be found of the past by a peer, version by version."""
+    """Return the versions of the past that a peer is to find."""
     keys = set()
     for url in team.latest:
         slot = team.slot_of(url)
