@@ -112,6 +112,18 @@ def sign_in(browser: webdriver.Chrome, lab: Up) -> None:
     WebDriverWait(browser, PATIENCE_S).until(lambda _: browser.current_url.endswith("/status"))
 
 
+def search_live(browser: webdriver.Chrome, gateway: str, picture: Path) -> list[Fault]:
+    """Begin a live search, look at it, and wait until its page, never loaded again, says that it is over."""
+    browser.get(f"{gateway}/live?q=gneiss")
+    browser.find_element(By.CSS_SELECTOR, "main form button").click()
+    WebDriverWait(browser, PATIENCE_S).until(lambda _: "id=" in browser.current_url)
+    path = browser.current_url.removeprefix(gateway)
+    first = browser.find_element(By.CSS_SELECTOR, "[role=status]")
+    before = first.text
+    WebDriverWait(browser, PATIENCE_S).until(lambda _: first.text != before)
+    return look_at(browser, gateway, path, picture)
+
+
 def test_every_page_is_read_by_everybody_on_every_screen(browser: webdriver.Chrome, tmp_path: Path) -> None:
     visits = count()
 
@@ -159,7 +171,7 @@ def test_every_page_is_read_by_everybody_on_every_screen(browser: webdriver.Chro
             assert set(paths) == page_routes(), "every page is looked at"
             sign_in(browser, lab)
             listed = [path for each in paths.values() for path in each]
-            faults: list[Fault] = []
+            faults = search_live(browser, gateway, tmp_path / "live")
             for number, path in enumerate(listed):
                 faults += look_at(browser, gateway, path, tmp_path / f"page-{number}")
     assert not faults, "\n".join(map(str, faults))
