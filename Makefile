@@ -20,12 +20,12 @@ demo: .venv/product
 # what they leave, go those that compute, and what reads the sources; each shows what it says when it has ended. What is
 # timed goes after them, one by one: it needs the machine for itself.
 LONGEST = $(patsubst %,tests/live/test_%.py,campaign backup lab_launch lying_member addresses crash descriptors \
-  documented_commands) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty importing topics \
+  documented_commands every_page) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty importing topics \
   regenerated_sites visiting_again aliases relay by_hand unreachable entities live_search inventing_member damaged_table)
 LIVE = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell grep -rl 'mark.live' tests --include='test_*.py')))
 UNIT = $(BIN)/pytest -m 'not live and not more' --numprocesses auto --dist worksteal --durations 20
 test: kernels
-	$(MAKE) --jobs 3 --keep-going --output-sync=target lint live beside-live
+	$(MAKE) --jobs 3 --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync) lint live beside-live
 	$(BIN)/pytest -m 'timed and not more' --durations 20 $(LIVE)
 
 live: kernels
