@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import msgpack
 
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.trace_blocks import MAGIC, Block, TraceDamage, pack_block, read_blocks
 
@@ -232,7 +233,9 @@ def _pages_of_blocks(
         _tell(path, TraceDamage(-1, last, "lacks its end: the crawl died, or the file was cut"), damages)
     elif end.get("pages") != n_pages:
         _tell(
-            path, TraceDamage(-1, last, f"has {n_pages} of the {end.get('pages')} pages of its end"), damages
+            path,
+            TraceDamage(-1, last, f"has {counted(n_pages, 'page')}, its end says {end.get('pages')}"),
+            damages,
         )
 
 

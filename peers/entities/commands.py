@@ -16,6 +16,7 @@ import msgspec
 import typer
 
 from mesh.client.gateway_client import GatewayBusy, GatewayClient
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from peers.entities.feed import (
     ENTRIES_MAX,
@@ -174,7 +175,7 @@ def show(
     print(f"{'graded':12} {', '.join(f'{count} {grade}' for grade, count in told['graded'].items())}")
     right, total = told["pairs_in_order"], told["pairs"]
     if total:
-        print(f"{'in order':12} {right:g} of {total} pairs of these pages")
+        print(f"{'in order':12} {right:g} of {counted(total, 'pair')} of these pages")
     for name, weight in told["weights"].items():
         changed = "" if weight == PRIOR[name] else f"  (by your feedback; {PRIOR[name]:g} for everybody)"
         print(f"  {name:12} {weight:6.2f}{changed}")
@@ -272,7 +273,8 @@ def feedback(
     after = pair_order(profile.graded, profile.weights)
     told = {"pairs": after.total, "in_order_before": before.right, "in_order": after.right}
     sentence = (
-        f"of {after.total} pairs of graded pages {after.right:g} are in order, {before.right:g} by the "
+        f"of {counted(after.total, 'pair')} of graded pages {after.right:g} are in order, "
+        f"{before.right:g} by the "
         "weights of everybody"
         if after.total
         else "graded; grades of two kinds make pairs, from which scores are learned"
@@ -440,7 +442,7 @@ def _telling() -> Iterator[Callable[[int, int], None]]:
         nonlocal is_told
         if sys.stderr.isatty() and time.monotonic() - since > TOLD_AFTER_S:
             is_told = True
-            print(f"\r{done:,} of {total:,} pages read", end="", file=sys.stderr, flush=True)
+            print(f"\r{done:,} of {counted(total, 'page')} read", end="", file=sys.stderr, flush=True)
 
     yield told
     if is_told:
@@ -482,7 +484,7 @@ def _page_told(page: ScoredPage) -> dict[str, Any]:
 
 def _show_page(url: str, title: str, found: PageScore, *, explain: bool) -> None:
     tone = found.tone
-    said = f"{TONES[tone.sign]}, {tone.share:.0%} of {tone.sentences} sentences"
+    said = f"{TONES[tone.sign]}, {tone.share:.0%} of {counted(tone.sentences, 'sentence')}"
     print(printable(f"{found.score:6}  {url}  {' '.join(title.split())}"))
     print(printable(f"        tone: {said}  {' '.join(found.sentence.split())[:120]}"))
     if explain:

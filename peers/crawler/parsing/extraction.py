@@ -134,15 +134,14 @@ def extract(
     except NotHtml:
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     page = said.page
-    if page.type == LISTING:  # it is the same as long as its entries are, whatever is around them
-        digest = _entries_digest(page)
+    links_said = headers_of(fetched, LINK)
     sought = NOTHING_SOUGHT if find_sought is None else find_sought(page)
     return PageParsed(
         url=fetched.url,
         records=_records(fetched, stamp, said.content),
-        document=document_of(page, stamp, header_of(fetched, "last-modified"), headers_of(fetched, LINK)),
+        document=document_of(page, stamp, header_of(fetched, "last-modified"), links_said),
         links=_links(page, pages_listed(fetched.url, fetched.body, "", content_type) if is_feed else None),
-        digest=digest,
+        digest=_page_digest(page, digest, tags, links_said, refresh),
         lack=said.lack,
         text_mark=text_mark(page),
         text_shape=text_shape(page),
@@ -165,10 +164,20 @@ def _icon(fetched: PageFetched, stamp: Stamp, digest: bytes) -> PageParsed | Par
     return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
 
 
-def _entries_digest(page: ParsedPage) -> bytes:
-    from peers.crawler.parsing.directory_index import entries_mark
+def _page_digest(
+    page: ParsedPage, digest: bytes, tags: Sequence[str], links: Sequence[str], refresh: str
+) -> bytes:
+    """Return the digest by which a page is the same: of its body, and of what its server says of it beside.
 
-    return xxh3_64_digest(entries_mark(page))
+    A directory is the same as long as its entries are, whatever is around them.
+    """
+    if page.type == LISTING:
+        from peers.crawler.parsing.directory_index import entries_mark
+
+        return xxh3_64_digest(entries_mark(page))
+    if tags or links or refresh:
+        return xxh3_64_digest("\n".join((digest.hex(), *tags, *links, refresh)))
+    return digest
 
 
 def text_mark(page: ParsedPage) -> int:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mesh.counts import counted
+
 if TYPE_CHECKING:  # commands read this JSON, and know no messages
     from peers.gateway.model.messages import Lacking, ReadinessTold
 
@@ -38,14 +40,14 @@ def readiness_json(told: ReadinessTold) -> ReadinessJson:
 
 def _reasons(told: ReadinessTold) -> Iterator[str]:
     if told.unserved:
-        yield f"nobody answers for {told.unserved:,} slots yet"
+        yield f"nobody answers for {counted(told.unserved, 'slot')} yet"
     lacking = sorted(told.lacking, key=lambda each: (-each.slots, each.peer))
     yield from map(_reason, lacking[:NAMED_MAX])
     if len(lacking) > NAMED_MAX:
-        yield f"{len(lacking) - NAMED_MAX} more peers"
+        yield counted(len(lacking) - NAMED_MAX, "more peer")
 
 
 def _reason(each: Lacking) -> str:
     if each.has_answered:
-        return f"{each.peer} brings or compares what belongs to {each.slots:,} slots"
-    return f"{each.peer} with {each.slots:,} slots has not answered"
+        return f"{each.peer} brings or compares what belongs to {counted(each.slots, 'slot')}"
+    return f"{each.peer} with {counted(each.slots, 'slot')} has not answered"
