@@ -167,7 +167,7 @@ def _icon(fetched: PageFetched, stamp: Stamp, digest: bytes) -> PageParsed | Par
 def _page_digest(
     page: ParsedPage, digest: bytes, tags: Sequence[str], links: Sequence[str], refresh: str
 ) -> bytes:
-    """Return the digest by which a page is the same: of its body, and of what its server says of it beside.
+    """Return the digest by which a page is the same: of its body, and of the headers that speak of it.
 
     A directory is the same as long as its entries are, whatever is around them.
     """
@@ -176,7 +176,7 @@ def _page_digest(
 
         return xxh3_64_digest(entries_mark(page))
     if tags or links or refresh:
-        return xxh3_64_digest("\n".join((digest.hex(), *tags, *links, refresh)))
+        return xxh3_64_digest("\n".join((digest.hex(), *tags, *links, refresh)).encode())
     return digest
 
 
