@@ -101,6 +101,8 @@ def show(
         print(
             f"{minute_of(each['begins_at']):20} {each['pages']:9} {each['topic']:9} {share} {numbers}{lost}"
         )
+    for peer in told.get("left_out", ()):
+        print(printable(f"# without the counts of {peer}, which tells what it was not asked for"))
     for key in ("pages", "contents", "related_pages", "related_contents"):
         if (strength := told[key]) is not None:
             numbers = "  ".join(f"{part} {strength['absolute'][part]:.6g}" for part in _PARTS)

@@ -396,6 +396,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "topic_all_sites": "All sites of the mesh are looked at.",
         "topic_open": "The present slice is counted when it is over, at {until}.",
         "topic_nothing": "No slice is over yet in which pages were visited.",
+        "topic_left_out": "Without the counts of peers that tell what they were not asked for: {peers}.",
         "topic_lost": "Slices that are lost, as far fewer pages were visited: {lost} of {slices}. Their "
         "values are put in from the neighbours, as hollow points; without such on both sides there is none.",
         "topic_pages_number": "Pages on the topic",
@@ -909,6 +910,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "topic_all_sites": "样本为全部网站。",
         "topic_open": "当前时间片于 {until} 结束，届时统计。",
         "topic_nothing": "还没有一个抓取了网页的时间片结束。",
+        "topic_left_out": "不含答非所问的节点的统计：{peers}。",
         "topic_lost": "{slices} 个时间片中有 {lost} 个抓取的网页过少，属于坏片。"
         "其数值由相邻时间片插值补上，以空心点表示；一侧没有相邻时间片的不补。",
         "topic_pages_number": "主题网页数",
