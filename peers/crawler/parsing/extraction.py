@@ -135,13 +135,15 @@ def extract(
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     page = said.page
     links_said = headers_of(fetched, LINK)
+    if page.type == LISTING or tags or links_said or refresh:
+        digest = _page_digest(page, digest, (*tags, *links_said, refresh))
     sought = NOTHING_SOUGHT if find_sought is None else find_sought(page)
     return PageParsed(
         url=fetched.url,
         records=_records(fetched, stamp, said.content),
         document=document_of(page, stamp, header_of(fetched, "last-modified"), links_said),
         links=_links(page, pages_listed(fetched.url, fetched.body, "", content_type) if is_feed else None),
-        digest=_page_digest(page, digest, tags, links_said, refresh),
+        digest=digest,
         lack=said.lack,
         text_mark=text_mark(page),
         text_shape=text_shape(page),
@@ -164,9 +166,7 @@ def _icon(fetched: PageFetched, stamp: Stamp, digest: bytes) -> PageParsed | Par
     return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
 
 
-def _page_digest(
-    page: ParsedPage, digest: bytes, tags: Sequence[str], links: Sequence[str], refresh: str
-) -> bytes:
+def _page_digest(page: ParsedPage, digest: bytes, said: Sequence[str]) -> bytes:
     """Return the digest by which a page is the same: of its body, and of the headers that speak of it.
 
     A directory is the same as long as its entries are, whatever is around them.
@@ -175,9 +175,7 @@ def _page_digest(
         from peers.crawler.parsing.directory_index import entries_mark
 
         return xxh3_64_digest(entries_mark(page))
-    if tags or links or refresh:
-        return xxh3_64_digest("\n".join((digest.hex(), *tags, *links, refresh)).encode())
-    return digest
+    return xxh3_64_digest("\n".join((digest.hex(), *said)).encode())
 
 
 def text_mark(page: ParsedPage) -> int:

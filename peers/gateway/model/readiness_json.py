@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mesh.counts import counted
 
 if TYPE_CHECKING:  # commands read this JSON, and know no messages
     from peers.gateway.model.messages import Lacking, ReadinessTold
@@ -39,15 +38,18 @@ def readiness_json(told: ReadinessTold) -> ReadinessJson:
 
 
 def _reasons(told: ReadinessTold) -> Iterator[str]:
+    # Loaded where there are any.
+    from mesh.counts import counted
+
     if told.unserved:
         yield f"nobody answers for {counted(told.unserved, 'slot')} yet"
     lacking = sorted(told.lacking, key=lambda each: (-each.slots, each.peer))
-    yield from map(_reason, lacking[:NAMED_MAX])
+    yield from (_reason(each, counted(each.slots, "slot")) for each in lacking[:NAMED_MAX])
     if len(lacking) > NAMED_MAX:
         yield counted(len(lacking) - NAMED_MAX, "more peer")
 
 
-def _reason(each: Lacking) -> str:
+def _reason(each: Lacking, slots: str) -> str:
     if each.has_answered:
-        return f"{each.peer} brings or compares what belongs to {counted(each.slots, 'slot')}"
-    return f"{each.peer} with {counted(each.slots, 'slot')} has not answered"
+        return f"{each.peer} brings or compares what belongs to {slots}"
+    return f"{each.peer} with {slots} has not answered"
