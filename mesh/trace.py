@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple
 
 import msgpack
 
-from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.trace_blocks import MAGIC, Block, TraceDamage, pack_block, read_blocks
 
@@ -234,7 +233,7 @@ def _pages_of_blocks(
     elif end.get("pages") != n_pages:
         _tell(
             path,
-            TraceDamage(-1, last, f"has {counted(n_pages, 'page')}, its end says {end.get('pages')}"),
+            TraceDamage(-1, last, f"pages: {n_pages}, of {end.get('pages')} by its end"),
             damages,
         )
 

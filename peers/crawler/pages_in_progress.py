@@ -235,8 +235,7 @@ class PagesInProgress:
         found it as it was; and once in a while a page is asked for as a whole.
         """
         before = taken.before
-        newest = self._current_version(state, taken)
-        if before is None or newest is None:
+        if before is None or (newest := self._current_version(state, taken)) is None:
             return "", ""
         since = before.visit - newest.visit
         return (before.etag, before.last_modified) if since == 0 or since % WHOLE_EVERY else ("", "")
@@ -260,7 +259,7 @@ class PagesInProgress:
 
         Then it is no version of its own, as if the server had said that the page is not modified.
         """
-        if page.finding is not Finding.SAME or page.outcome != "D200":
+        if page.outcome != "D200":
             return False
         before, newest = page.taken.before, self._current_version(page.state, page.taken)
         return (
@@ -365,10 +364,8 @@ class PagesInProgress:
                 self._frontier.traps.note(page.state, parsed.url, parsed.text_shape)
             if self.counted is not None:
                 page.counted = self.counted.visit_of(parsed, page.state.slot, page.stamp.fetched_at)
-        if self._is_unchanged(page, parsed.document):
-            page.outcome = SAME
-            self._leave_stored(page, now)
-            return []
+        if page.finding is Finding.SAME and self._is_unchanged(page, parsed.document):
+            return self._leave_unchanged(page, now)
         sends = [self._have_stored(page, parsed.records, parsed.document)]
         if parsed.watched is not None and page.finding in NEW_TEXT:
             mark = page.text.to_bytes(4, "big") if page.text else page.digest
@@ -476,21 +473,27 @@ class PagesInProgress:
         """Let the links of a page go on their way, now that it is durable."""
         if not self.is_of(url, stamp):
             return
-        page = self._pages[url]
+        page = self._take_out(url)
+        assert page is not None
         if page.status in PAGE_STATUSES:
             self.stored_count += 1
             self.links_found += len(page.links)
         if self.linked is not None:
             self.linked.append(_linked(page))
-        self._leave_stored(page, now)
-
-    def _leave_stored(self, page: Page, now: float) -> None:
-        """Let the links of a page go on their way that the archive has as it was read."""
-        self._take_out(page.taken.url)
         if self.counted is not None and page.counted is not None:
             self.counted.add(page.counted)
         self._routing.append((page, self._links_of(page)))
         self.route(now)
+
+    def _leave_unchanged(self, page: Page, now: float) -> list[Send]:
+        """Let the links of a page go on their way that the archive has as it was read."""
+        self._take_out(page.taken.url)
+        page.outcome = SAME
+        if self.counted is not None and page.counted is not None:
+            self.counted.add(page.counted)
+        self._routing.append((page, self._links_of(page)))
+        self.route(now)
+        return []
 
     def _links_of(self, page: Page) -> Iterator[FoundLink]:
         """Return the links of a stored page that are brought to the owners of their targets."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-
 if TYPE_CHECKING:  # commands read this JSON, and know no messages
     from peers.gateway.model.messages import Lacking, ReadinessTold
 
