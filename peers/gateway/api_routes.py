@@ -9,7 +9,6 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mesh.counts import counted
 from mesh.keys.certificate import why_no_beginning
 from mesh.keys.decree import DECREE_BYTES_MAX, POLICY, Decree
 from mesh.keys.signed_token import TokenRight
@@ -182,7 +181,7 @@ class ApiRoutes:
         )
         n_late = len(order) - len(added.left_out) - added.accepted
         if n_late:
-            error = f"{counted(n_late, 'URL')} not taken in time: post the same again in a moment"
+            error = f"URLs not taken in time: {n_late}; post the same again in a moment"
             return responses.json(msgspec.structs.replace(seeded, error=error), 503)
         return responses.json(seeded)
 
@@ -338,7 +337,7 @@ def _seeds_in(body: bytes) -> Seeds:
     if not seeds.urls:
         raise Refusal(400, f"there is no URL in the body; {hint}")
     if len(seeds.urls) > SEEDS_MAX:
-        raise Refusal(400, f"these are {counted(len(seeds.urls), 'URL')}; post at most {SEEDS_MAX} at once")
+        raise Refusal(400, f"these are {len(seeds.urls):,} URLs; post at most {SEEDS_MAX} at once")
     return seeds
 
 
@@ -349,7 +348,7 @@ def _imported_in(body: bytes) -> tuple[ImportedPage, ...]:
         raise Refusal(400, f"these are no pages of this version of `tianmesh import`: {error}") from error
     if len(pages) > IMPORTED_PAGES_MAX:
         raise Refusal(
-            400, f"these are {counted(len(pages), 'page')}; post at most {IMPORTED_PAGES_MAX} at once"
+            400, f"these are {len(pages):,} pages; post at most {IMPORTED_PAGES_MAX} at once"
         )
     return pages
 

@@ -105,7 +105,7 @@ class JudgementFiles:
         return sorted(parts[1] for parts in found if len(parts) == 3 and is_name(parts[1]))
 
     def invite(self, name: str, assessors: Sequence[str], until_s: int, now_s: float) -> None:
-        """Note who was invited to judge a pool, of many the last ones. OSError."""
+        """Note the people that were invited to judge a pool, of many the last ones. OSError."""
         assert all(map(is_name, (name, *assessors)))
         with self._lock:
             known = {each: until for each, until in self._invited(name).items() if until > now_s}

@@ -116,8 +116,7 @@ def extract(
         return ParseFailed(fetched.url, FailureReason.BODY_TOO_LARGE)
     except Undecodable:
         return ParseFailed(fetched.url, FailureReason.DECODING)
-    stamp = Stamp(visit, fetched.started_at)
-    digest = xxh3_64_digest(fetched.body)
+    stamp, digest = Stamp(visit, fetched.started_at), xxh3_64_digest(fetched.body)
     if fetched.status not in PAGE_STATUSES:  # a page that was there is gone
         return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
     if media_type in ICON_MEDIA_TYPES:  # it was asked for as one

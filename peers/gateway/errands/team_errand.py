@@ -73,7 +73,7 @@ class SlotErrand(Errand):
 
 
 class TeamErrand(SlotErrand):
-    """Asks those that keep the slot of a URL. Attributes: url: what it is about."""
+    """Asks those that keep the slot of a URL, which is `url`."""
 
     def __init__(self, number: int, me: str, ticket: int, url: str, ownership: Ownership) -> None:
         super().__init__(number, me, ticket, ownership.slot_of(host_of(url)), ownership)
@@ -81,7 +81,7 @@ class TeamErrand(SlotErrand):
 
 
 class RowsErrand(SlotErrand):
-    """Finds a row of a store that a policy switches on, joined of what the team tells.
+    """Finds a row of a store that a policy switches on, joined of those that the team tells.
 
     That none has it is known once each has said so by a policy with the store: who is late may have it.
     """
