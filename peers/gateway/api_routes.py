@@ -347,9 +347,7 @@ def _imported_in(body: bytes) -> tuple[ImportedPage, ...]:
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise Refusal(400, f"these are no pages of this version of `tianmesh import`: {error}") from error
     if len(pages) > IMPORTED_PAGES_MAX:
-        raise Refusal(
-            400, f"these are {len(pages):,} pages; post at most {IMPORTED_PAGES_MAX} at once"
-        )
+        raise Refusal(400, f"these are {len(pages):,} pages; post at most {IMPORTED_PAGES_MAX} at once")
     return pages
 
 
