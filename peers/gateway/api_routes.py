@@ -337,7 +337,7 @@ def _seeds_in(body: bytes) -> Seeds:
     if not seeds.urls:
         raise Refusal(400, f"there is no URL in the body; {hint}")
     if len(seeds.urls) > SEEDS_MAX:
-        raise Refusal(400, f"these are {len(seeds.urls):,} URLs; post at most {SEEDS_MAX} at once")
+        raise Refusal(400, f"URLs here: {len(seeds.urls):,}; post at most {SEEDS_MAX} at once")
     return seeds
 
 
@@ -347,7 +347,7 @@ def _imported_in(body: bytes) -> tuple[ImportedPage, ...]:
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise Refusal(400, f"these are no pages of this version of `tianmesh import`: {error}") from error
     if len(pages) > IMPORTED_PAGES_MAX:
-        raise Refusal(400, f"these are {len(pages):,} pages; post at most {IMPORTED_PAGES_MAX} at once")
+        raise Refusal(400, f"pages here: {len(pages):,}; post at most {IMPORTED_PAGES_MAX} at once")
     return pages
 
 
