@@ -42,6 +42,7 @@ from bootstrap.screen import Screen
 from bootstrap.standstill import LEFT_FOR_LATER, WAIT_S, LeftForLater
 from mesh.client.gateway_client import GatewayClient
 from mesh.config import DoorConfig, load_config
+from mesh.counts import counted
 from mesh.errors import ConfigError, TianmeshError, unreadable
 from mesh.port_leases import RELAYED_MAX
 from mesh.process.places import check_place
@@ -539,7 +540,8 @@ def _show_answers(answers: list[dict[str, Any]]) -> None:
     for answer in answers:
         console.print(
             f"\n[bold]{escape(answer['query'])}[/bold]  "
-            f"[dim]{answer['total']} pages in {answer['took_ms']:.1f} ms, asked of {answer['gateway']}[/dim]"
+            f"[dim]{counted(answer['total'], 'page')} in {answer['took_ms']:.1f} ms, asked of "
+            f"{answer['gateway']}[/dim]"
         )
         for hit in answer["hits"]:
             console.print(f"  {escape(hit['title'] or hit['url'])}")

@@ -31,6 +31,7 @@ from bootstrap.standstill import Standstill, check_due
 from mesh.client.admin_token import tokens_for
 from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.config import NAME_CHARS_MAX, DoorConfig, load_config
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.urls import canonical
 from peers.config import PeerConfig
@@ -273,7 +274,7 @@ class Lab:
         there = len(mesh_folder.peers)
         if options.peers < there:
             raise ConfigError(
-                f"the mesh in {options.folder} has {there} peers that hold a share each: "
+                f"the mesh in {options.folder} has {counted(there, 'peer')} that hold a share each: "
                 f"give --peers {there}, or leave it out"
             )
         return mesh_folder

@@ -16,6 +16,7 @@ from bootstrap.provision import Settings, identity_in, ports_from, write_config
 from mesh.actors.codec import OLDEST_VERSION, Decoder, encode
 from mesh.client.admin_token import make_token
 from mesh.config import WEIGHT_DEFAULT, DoorConfig
+from mesh.counts import counted
 from mesh.errors import ConfigError, RemoteProtocolError
 from mesh.keys.certificate import issue_by_voucher
 from mesh.keys.identity import Identity
@@ -131,7 +132,8 @@ def free_serial(invitation: Invitation, identity: Identity, door: DoorConfig) ->
         if not _is_taken(invitation, identity, door, serial):
             return serial
     raise ConfigError(
-        f"the invitation has been used by {len(serials)} machines, as many as it is good for: ask for "
+        f"the invitation has been used by {counted(len(serials), 'machine')}, as many as it is good "
+        "for: ask for "
         "another one, which `tianmesh invite` makes"
     )
 

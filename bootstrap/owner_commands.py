@@ -31,6 +31,7 @@ from bootstrap.provision import (
 )
 from mesh.client.admin_token import mesh_folder_of
 from mesh.config import DoorConfig, load_config
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.keys.certificate import peer_in
 from mesh.keys.decree import RENEWAL, REVOCATION, Signer
@@ -152,7 +153,7 @@ def renew(
             decree = root.decree(RENEWAL, whole, number, certificate.encoded())
             client.publish(decree)
             note_member(mesh_folder, certificate)
-            Console().print(f"{whole} is a member for {days:g} days more")
+            Console().print(f"{whole} is a member for {counted(days, 'day')} more")
 
 
 def invite(
@@ -185,8 +186,10 @@ def invite(
         )
     invitation = invite_to(mesh_folder, doors, uses, expires, days, weight_max)
     remarks = Console(stderr=True, highlight=False, soft_wrap=True)
-    machines = "one machine" if uses == 1 else f"{uses} machines"
-    remarks.print(f"good for {machines} and {expires:g} days; ids: {' '.join(invitation.voucher.serials())}")
+    machines = counted(uses, "machine")
+    remarks.print(
+        f"good for {machines} and {counted(expires, 'day')}; ids: {' '.join(invitation.voucher.serials())}"
+    )
     if all(map(is_near, doors)):
         remarks.print(
             "[yellow]its doors are on this machine only: other machines need a mesh founded with "

@@ -30,6 +30,7 @@ from bootstrap.toml_edit import with_settings
 from bootstrap.toml_text import toml_of
 from mesh.client.admin_token import make_token
 from mesh.config import NODE_KEY, WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.keys.certificate import (
     WEIGHT_MAX_DEFAULT,
@@ -169,7 +170,7 @@ def check_founding(mesh_folder: MeshFolder, name: str, replicas: int | None) -> 
     mesh = mesh_folder.mesh
     if replicas not in (None, mesh.replicas):
         raise ConfigError(
-            f"mesh {mesh.name!r} was founded with {mesh.replicas} copies of every page, for ever: "
+            f"mesh {mesh.name!r} was founded with {counted(mesh.replicas, 'copy')} of every page, for ever: "
             f"leave out {replicas}, or found another mesh with as many and bring the pages "
             "over with `tianmesh export warc` and `tianmesh import`"
         )

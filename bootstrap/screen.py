@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mesh.client.gateway_client import error_count
+from mesh.counts import counted
 
 COLUMNS: Final = ("peer", "pages", "pages/s", "hosts", "queue", "fetching", "indexed", "errors")
 REFRESHES_PER_S: Final = 4
@@ -45,7 +46,7 @@ class Screen:
     @contextmanager
     def starting(self, peers: int) -> Iterator[None]:
         """Say that a lab starts, as long as it does."""
-        text = f"starting {peers} {'peer' if peers == 1 else 'peers'}"
+        text = f"starting {counted(peers, 'peer')}"
         if self._console.is_terminal:
             with self._console.status(text):
                 yield
@@ -138,7 +139,7 @@ def _summary(report: Report, names: dict[str, str]) -> Group:
     """Build the lines on the work under way, the requests that brought no page, and full disks."""
     total = report["total"]
     megabytes, seconds = total["bytes_fetched"] / 1e6, int(total["seconds"])
-    doing = "nothing left to fetch" if total["idle"] else f"{total['pending']:,} pages and batches under way"
+    doing = "nothing left to fetch" if total["idle"] else f"pages and batches under way: {total['pending']:,}"
     lines = [f"{doing}; {megabytes:,.1f} MB fetched in {seconds // 60}:{seconds % 60:02d}; Ctrl-C stops"]
     lines = [*_no_pages(report), *lines]
     busy = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mesh.counts import counted
 from mesh.errors import TianmeshError
 
 QUIET_S: Final = 5.0  # without a fetch, until it is asked why, and again
@@ -84,7 +85,7 @@ def check_due(answer: Mapping[str, Any], wait_s: float) -> None:
         ((host["queued"], host["name"], host["hold"]) for each in facts for host in each["longest"]),
         reverse=True,
     )
-    hosts = [f"{name}: {queued:,} URLs; {hold}" for queued, name, hold in waiting if queued]
+    hosts = [f"{name}: {counted(queued, 'URL')}; {hold}" for queued, name, hold in waiting if queued]
     raise LeftForLater(hosts, f"all that is left is due in {_told(min(due_s))} or later")
 
 

@@ -232,7 +232,9 @@ def _pages_of_blocks(
         _tell(path, TraceDamage(-1, last, "lacks its end: the crawl died, or the file was cut"), damages)
     elif end.get("pages") != n_pages:
         _tell(
-            path, TraceDamage(-1, last, f"has {n_pages} of the {end.get('pages')} pages of its end"), damages
+            path,
+            TraceDamage(-1, last, f"pages: {n_pages}, of {end.get('pages')} by its end"),
+            damages,
         )
 
 

@@ -23,6 +23,7 @@ PATH_SEGMENTS_MAX = 20  # Heritrix, TooManyPathSegmentsDecideRule
 SEGMENT_REPEATS_MAX = 2  # Heritrix, PathologicalPathDecideRule
 # Names below it are of folders of files on somebody's machine: no name server knows them (RFC 6761, 6.3).
 FILES_DOMAIN = "files.localhost"
+WITH_LOGIN = "was given with a login, and none is ever used: give it without"  # behind a URL
 FTP = "ftp://"  # how URLs of directories of FTP servers begin
 LINKS_CACHED_MAX = 32768  # about 12 MB; the navigation of a site repeats on all pages of a directory
 
@@ -95,6 +96,14 @@ def is_canonical(url: str) -> bool:
     """Tell whether `canonical_with_ftp` leaves a URL as it is; of most by a look at their characters."""
     is_plain = len(url) <= HOST_CHARS_MAX and _PLAINLY_CANONICAL.fullmatch(url) is not None
     return is_plain or (canonical(url) or _canonical_directory(url, None)) == url
+
+
+def has_login(url: str) -> bool:
+    """Tell whether a URL as it was typed names a user, or a password: canonical ones leave them out."""
+    authority = url.partition("://")[2]
+    for end in "/\\?#":
+        authority = authority.partition(end)[0]
+    return "@" in authority
 
 
 def canonical_links(base: str, hrefs: Iterable[str], *, with_ftp: bool = False) -> list[str | None]:

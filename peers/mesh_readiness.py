@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from mesh.client.gateway_client import GatewayClient, GatewayUnreachable
+from mesh.counts import counted
 from mesh.errors import TianmeshError
 
 # After a restart peers compare what they have for some seconds; what died is bridged within five.
@@ -56,7 +57,8 @@ def wait_until_ready(
             _show(progress, bar, told)
             if time.monotonic() >= until:
                 raise NotReady(
-                    f"{told['missing']:,} of {told['slots']:,} slots are not answered after {seconds:g} s "
+                    f"{told['missing']:,} of {counted(told['slots'], 'slot')} without an answer after "
+                    f"{seconds:g} s "
                     f"({_reasons(told)}): --wait gives the mesh more time, --partial takes what there is"
                 )
             time.sleep(poll_s)
@@ -75,7 +77,7 @@ def _look(client: GatewayClient, until: float, poll_s: float) -> dict[str, Any]:
 
 
 def _show(progress: Progress, bar: TaskID, told: dict[str, Any]) -> None:
-    answered = f"{told['answered']:,} of {told['slots']:,} slots"
+    answered = f"{told['answered']:,} of {counted(told['slots'], 'slot')}"
     progress.update(bar, total=told["slots"] or None, completed=told["answered"], description=answered)
 
 

@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from mesh.counts import counted
 from mesh.errors import INTERRUPTED
 from mesh.process.collector import relax_collector
 from simulations.studies import commands as studies
@@ -60,7 +61,7 @@ def crawl(
     from simulations.world import experiments
 
     trace: list[TracedPage] | None = None if record is None else []
-    with _progress(f"crawling with {peers} peers") as progress:
+    with _progress(f"crawling with {counted(peers, 'peer')}") as progress:
         result = experiments.crawl(
             peers=peers,
             seed=seed,
@@ -202,7 +203,7 @@ def soak(
     for failure in runs.failures:
         print(failure.replay, *failure.violations, sep="\n  ")
     done, wanted = len(runs.finished), runs.campaign.seeds
-    print(f"{done:,} of {wanted:,} runs are done, {len(runs.failures):,} have failed")
+    print(f"{done:,} of {counted(wanted, 'run')} done, {len(runs.failures):,} failed")
     if done == wanted:
         print(f"remove {file} for fresh seeds")
     if runs.failures or exit_code:
@@ -213,7 +214,7 @@ def _end(result: FaultsResult, wanted: int) -> None:
     """End with the exit code of a result, and say so if not all runs that were wanted are done."""
     is_interrupted = result.seeds < wanted
     if is_interrupted:
-        print(f"stopped: {result.seeds:,} of {wanted:,} runs are done", file=sys.stderr)
+        print(f"stopped: {result.seeds:,} of {counted(wanted, 'run')} done", file=sys.stderr)
     if is_interrupted or result.failures:
         raise typer.Exit(1 if result.failures else INTERRUPTED)
 
@@ -223,7 +224,7 @@ def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool,
     from simulations.faults.fault_run import run_faults
     from simulations.faults.faults import plan_of
 
-    print(f"seed {seed}, {peers} peers", file=sys.stderr)
+    print(f"seed {seed}, {counted(peers, 'peer')}", file=sys.stderr)
     for number, planned in enumerate(plan_of(seed, peers).faults):
         print(f"fault {number} at {planned.at_s:.3f} s: {planned.fault}", file=sys.stderr)
     chosen = frozenset(int(part) for part in only.split(",")) if only else None

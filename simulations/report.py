@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from mesh.counts import counted
 from mesh.errors import ConfigError, unwritable
 from simulations.world.results import CrawlResult, FaultsResult, ReplayResult
 
@@ -19,7 +20,9 @@ FAILURES_SHOWN: Final = 3
 
 def crawl_table(result: CrawlResult) -> RenderableType:
     """A simulated crawl: its results, per peer, and whether all promises of the mesh held."""
-    table = Table(title=f"{result.pages:,} pages on {result.hosts:,} hosts, seed {result.seed}")
+    table = Table(
+        title=f"{counted(result.pages, 'page')} on {counted(result.hosts, 'host')}, seed {result.seed}"
+    )
     table.add_column("peer")
     table.add_column("pages", justify="right")
     table.add_column("share", justify="right")
@@ -30,8 +33,8 @@ def crawl_table(result: CrawlResult) -> RenderableType:
     traffic, real = result.traffic, result.real_seconds
     lines = [
         f"{result.virtual_seconds:,.0f} virtual seconds, {result.events:,} events, {real:.1f} s of real time",
-        f"{traffic.messages:,} messages between peers, {traffic.bytes / 1e6:,.1f} MB without page bodies",
-        f"{links.sent:,} of {links.found:,} links sent on, {links.bytes_per_link:.0f} bytes each",
+        f"{counted(traffic.messages, 'message')} between peers, {traffic.bytes / 1e6:,.1f} MB (no bodies)",
+        f"{links.sent:,} of {counted(links.found, 'link')} sent on, {links.bytes_per_link:.0f} bytes each",
         "checks: " + ("all hold" if checks.total == 0 else f"{checks.total:,} violations"),
         *(f"  {example}" for example in checks.examples),
         f"digest {result.digest}",
@@ -42,11 +45,11 @@ def crawl_table(result: CrawlResult) -> RenderableType:
 def faults_report(result: FaultsResult) -> RenderableType:
     """Runs with faults: their numbers and costs; for each failure, the violations and how to see it again."""
     lines = [
-        f"{result.passed:,} of {result.seeds:,} seeds passed, from seed {result.first_seed}",
+        f"{result.passed:,} of {counted(result.seeds, 'seed')} passed, from seed {result.first_seed}",
         f"{result.events:,} events, {result.events_per_second:,.0f} a second on one core",
         f"{result.virtual_seconds / 3_600:,.1f} virtual hours",
-        f"{result.requests:,} requests, {result.refetched:,} of them again for want of the first answer",
-        f"{result.searches:,} searches, {result.complete_searches:,} complete",
+        f"{counted(result.requests, 'request')}, {result.refetched:,} again for want of an answer",
+        f"{counted(result.searches, 'search')}, {result.complete_searches:,} complete",
     ]
     table = Table(title="What a run costs", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
@@ -61,7 +64,7 @@ def faults_report(result: FaultsResult) -> RenderableType:
 def _failures(result: FaultsResult) -> list[str]:
     lines: list[str] = []
     for failure in result.failures[:FAILURES_SHOWN]:
-        lines += ["", f"seed {failure.seed} with {failure.peers} peers failed:"]
+        lines += ["", f"seed {failure.seed} with {counted(failure.peers, 'peer')} failed:"]
         lines += [f"  {violation}" for violation in failure.violations]
         lines += ["the end of its transcript:", *(f"  {line}" for line in failure.transcript)]
         lines += ["to see all of it:", f"  {failure.replay}"]
@@ -75,7 +78,8 @@ def replay_table(result: ReplayResult) -> RenderableType:
     """The first experiment: one row for each number of peers, then the notes."""
     units = len(result.runs[0].intervals)
     table = Table(
-        title=f"{result.pages:,} pages, {result.hosts:,} hosts, {units} units of {result.interval_s:g} s",
+        title=f"{counted(result.pages, 'page')}, {counted(result.hosts, 'host')}, "
+        f"{counted(units, 'unit')} of {result.interval_s:g} s",
         pad_edge=False,
         padding=(0, 1, 0, 0),
         box=SIMPLE_HEAD,
@@ -138,7 +142,7 @@ def draw_replay(result: ReplayResult, path: Path) -> None:
     variance, pages, speed = figure.subplots(1, 3)
     units = range(1, len(result.runs[0].intervals) + 1)
     for run in result.runs:
-        label = f"{run.peers} peers" if run.peers > 1 else "1 peer"
+        label = counted(run.peers, "peer")
         done = accumulate(sum(interval.pages) for interval in run.intervals)
         pages.plot(units, list(done), marker=".", label=label)
         if run.peers > 1:

@@ -34,6 +34,7 @@ class FtpSite:
     extended_reply: bytes = b""  # to EPSV, instead of that with the port
     is_closed_after_each: bool = False  # ends each session behind one listing
     listing: bytes | None = None  # sent for each instead of its entries
+    last_reply: bytes = b"226 that was it"  # behind each; b"" for none
     endless: bool = False  # then sends that without an end
     greeting: bytes = b"220 ready"
 
@@ -184,7 +185,8 @@ class _Session:
                 await data.send_all(content)
                 while self._site.endless:
                     await data.send_all(content or b"x")
-        await self.say(b"226 that was it")
+        if self._site.last_reply:
+            await self.say(self._site.last_reply)
         return not self._site.is_closed_after_each
 
     def _entries(self) -> list[tuple[bytes, int]]:

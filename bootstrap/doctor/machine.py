@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bootstrap.doctor.finding import DoctorFinding, fault, good, warning
+from mesh.counts import counted
 from mesh.process.cores import core_count
 
 ABOUT: Final = "machine"
@@ -51,7 +52,7 @@ def confinement_finding(lacking: Sequence[str]) -> DoctorFinding:
 
 
 def python_finding(version: tuple[int, ...], implementation: str) -> DoctorFinding:
-    said = f"{implementation} {'.'.join(map(str, version))}, {core_count()} cores"
+    said = f"{implementation} {'.'.join(map(str, version))}, {counted(core_count(), 'core')}"
     if version < PYTHON_MIN:
         return fault(ABOUT, "python", said, "install Python 3.11 or later, and tianmesh for it")
     return good(ABOUT, "python", said)

@@ -13,6 +13,7 @@ from urllib.request import urlopen
 
 from bootstrap.doctor.finding import DoctorFinding, fault, good, warning
 from mesh.client.gateway_client import GatewayClient, GatewayError
+from mesh.counts import counted
 from peers.gateway.model.member_lines import (
     down_lines,
     misconduct_lines,
@@ -55,7 +56,10 @@ def member_findings(report: Report, readiness: ReadinessJson) -> Iterator[Doctor
     yield from (fault(ABOUT, "members", line) for line in faults)
     yield from (warning(ABOUT, "members", line) for line in warnings)
     if not faults:
-        said = f"{len(report.peers)} peers answer for all slots, {report.total.pages_indexed:,} pages"
+        said = (
+            f"all slots answered for by {counted(len(report.peers), 'peer')}, "
+            f"{counted(report.total.pages_indexed, 'page')}"
+        )
         yield good(ABOUT, "members", said)
 
 

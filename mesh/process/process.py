@@ -209,7 +209,9 @@ class LogHandler(logging.StreamHandler[TextIO]):
             self.handleError(record)  # ours
             return
         if self._n_missing:
-            text = f"\n{self._n_missing} lines are missing here: they could not be written\n{text}"
+            from mesh.counts import counted  # loaded where lines are missing
+
+            text = f"\nhere {counted(self._n_missing, 'line')} could not be written\n{text}"
         try:
             self.stream.write(text + self.terminator)
             self.stream.flush()

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
+from mesh.counts import counted
 from mesh.errors import INTERRUPTED
 from peers.options import DATA, DataOption, JsonOption, print_json
 
@@ -133,8 +134,7 @@ def _commands(manifest: BackupManifest, data: Path) -> list[str]:
 
 
 def _peers(manifest: BackupManifest) -> str:
-    count = len(manifest.nodes)
-    return f"{count} node{'s' if count > 1 else ''}"
+    return counted(len(manifest.nodes), "node")
 
 
 def _keys(manifest: BackupManifest) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from mesh.client.admin_token import key_in
+from mesh.counts import counted
 from mesh.errors import unwritable
 from mesh.keys.decree import DECREE_BYTES_MAX
 from peers.classes.collection import collected
@@ -60,7 +61,7 @@ def collect(
     with reader_of(gateway, token, data) as client:
         samples = collected(client, path, urls)
     append_samples(into, samples)
-    print_told(as_json, {"samples": len(samples)}, f"{len(samples)} samples of {name} are in {into}")
+    print_told(as_json, {"samples": len(samples)}, f"{into} has {counted(len(samples), 'sample')} of {name}")
 
 
 @classes_app.command(epilog="Example: tianmesh classes fit samples.tsv --into classes.model")
@@ -86,7 +87,8 @@ def fit(
         "least_weight": model.least,
     }
     sentence = (
-        f"{told['classes']} classes by {told['samples']:,} samples, {told['terms']:,} words, "
+        f"{counted(told['classes'], 'class')} by {counted(told['samples'], 'sample')}, "
+        f"{counted(told['terms'], 'word')}, "
         f"{told['bytes']:,} of {DECREE_BYTES_MAX:,} bytes: `tianmesh classes set {into}` has peers go by it"
     )
     print_told(as_json, told, sentence)
@@ -114,8 +116,9 @@ def report(
         print_json([row._asdict() for row in compared.rows()])
         return
     print(
-        f"# {len(compared.samples):,} samples, {len(compared.judged):,} judged, "
-        f"{len(compared.names)} classes, {compared.vectors.n_terms:,} words, {k_told()}; F1 by (11-3)"
+        f"# {counted(len(compared.samples), 'sample')}, {len(compared.judged):,} judged, "
+        f"{counted(len(compared.names), 'class')}, {counted(compared.vectors.n_terms, 'word')}, "
+        f"{k_told()}; F1 by (11-3)"
     )
     table = ""
     for row in compared.rows():
@@ -170,7 +173,7 @@ def show(
     if as_json:
         print_json({"number": number, "classes": [_row_json(classes, row) for row in classes.rows]})
         return
-    print(f"# classes{'' if number is None else f' {number}'}: {len(classes.weights.terms):,} words")
+    print(f"# classes{'' if number is None else f' {number}'}: {counted(len(classes.weights.terms), 'word')}")
     _print_below(classes, classes.children_of(-1), "")
 
 
@@ -193,7 +196,7 @@ def _print_below(classes: ClassModel, numbers: range, indent: str) -> None:
         row = classes.rows[number]
         print(
             f"{indent}{row.name}",
-            f"{row.n_samples} samples",
+            counted(row.n_samples, "sample"),
             f"{row.threshold:+.3f}",
             *row.examples,
             sep="\t",

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.keys.decree import DECREE_BYTES_MAX
 from peers.classes.cuts import by_rank, thresholds_of
@@ -151,7 +152,9 @@ def _as_fits(
             low = least + 1
         least = (low + high) // 2
     if fitting is None:
-        raise ConfigError(f"{len(rows)} classes do not fit {bytes_max:,} bytes: merge some of them")
+        raise ConfigError(
+            f"more than {bytes_max:,} bytes for {counted(len(rows), 'class')}: merge some of them"
+        )
     return fitting
 
 

@@ -12,6 +12,7 @@ import msgspec
 import typer
 
 from mesh.config import load_config
+from mesh.counts import counted
 from mesh.errors import ConfigError, CorruptionError
 from mesh.urls import host_of
 from peers.commands.members import ids_of, only
@@ -215,6 +216,7 @@ def _show(found: Audit) -> None:
             print(f"{mark:9} {gap.smallest_s:10.3f} s  {kind} {gap.of}  {when}  {gap.after}")
     names, addresses = len(found.names), len(found.addresses)
     print(
-        f"{found.questions:,} requests to {names:,} hosts at {addresses:,} addresses; "
+        f"{counted(found.questions, 'request')} to {counted(names, 'host')} at "
+        f"{counted(addresses, 'address')}; "
         f"{len(found.too_short):,} of these were asked again before {found.allowed_s:g} s were over"
     )

@@ -14,6 +14,7 @@ from rich.progress import Progress
 
 from mesh.client.admin_token import key_in
 from mesh.client.gateway_client import GatewayClient, GatewayError
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.keys.decree import DRAIN, WRITE_OFF, number_body
 from mesh.keys.key_file import load_administrator
@@ -176,7 +177,9 @@ def wait_until_drained(
                 there_at = time.monotonic()
                 left = slots_left(row)
                 most = max(most, left)
-                progress.update(bar, total=most, completed=most - left, description=f"{left:,} slots left")
+                progress.update(
+                    bar, total=most, completed=most - left, description=f"{counted(left, 'slot')} left"
+                )
                 if row["state"] == PeerState.DRAINED.value:
                     return
                 if not row["is_draining"]:

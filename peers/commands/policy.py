@@ -19,6 +19,7 @@ from rich.markup import escape
 
 from mesh.client.admin_token import key_in
 from mesh.client.gateway_client import GatewayClient, GatewayError
+from mesh.counts import counted
 from mesh.errors import ConfigError, unreadable
 from mesh.urls import host_of
 from peers.commands.members import named
@@ -109,7 +110,7 @@ def check(
     """Tell whether a policy can be used, and which rule decides about a URL, without a mesh."""
     policy = _read(file)
     if not urls:
-        Console().print(f"{escape(str(file))} is a policy of {len(policy.rules)} rules")
+        Console().print(f"{escape(str(file))} is a policy of {counted(len(policy.rules), 'rule')}")
     for text in urls or ():
         for line in explained(policy, text, address, time.time()):
             print(line)
@@ -167,7 +168,9 @@ def set_policy(
         strangers = _strangers(client, policy)
     for peer in strangers:
         print(f"no member is called {peer}: what is pinned to it goes on as if it were not", file=sys.stderr)
-    _tell(as_json, number, f"policy {number} of {len(policy.rules)} rules is on its way to all peers")
+    _tell(
+        as_json, number, f"policy {number} of {counted(len(policy.rules), 'rule')} is on its way to all peers"
+    )
 
 
 def takedown(

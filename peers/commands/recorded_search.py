@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from mesh.config import load_config
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.tables.private_files import put_in_place
 from peers.config import PeerConfig
@@ -86,7 +87,7 @@ def _sound(data: Path) -> Iterator[None]:
 def _index_in(data: Path) -> Index:
     configs = configs_in([data])
     if len(configs) > 1:
-        raise ConfigError(f"{data} has {len(configs)} peers: name the folder of one with --data")
+        raise ConfigError(f"{data} has {counted(len(configs), 'peer')}: name the folder of one with --data")
     folder = configs[0].parent / load_config(configs[0], PeerConfig).storage.folder / "index"
     if not folder.is_dir():
         raise ConfigError(f"there is no index in {folder}: let the peer crawl something first")

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from mesh.client.gateway_client import GatewayClient
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from peers.mesh_readiness import WAIT_S, PartialOption, WaitOption
 from peers.options import (
@@ -140,7 +141,8 @@ def _search_live(client: GatewayClient, wish: dict[str, Any], *, as_json: bool) 
             for told in states:
                 n_stored = sum(page["is_stored"] for page in told["wanted"])
                 progress.print(
-                    f"[dim]{told['seconds']:4.1f} s: {n_stored} of {len(told['wanted'])} pages fetched, "
+                    f"[dim]{told['seconds']:4.1f} s: {n_stored} of "
+                    f"{counted(len(told['wanted']), 'page')} fetched, "
                     f"{len(told['new'])} new among the first[/dim]"
                 )
     except KeyboardInterrupt:
@@ -164,7 +166,7 @@ def _run_queries(
     write_run(run, ask_mesh(client, queries, k, tally, wait_s, is_partial=is_partial))
     report = {**tally.report(), "run": str(run)}
     print_json(report) if as_json else Console().print(
-        f"{report['queries']} queries in {report['seconds']:.1f} s, "
+        f"{counted(report['queries'], 'query')} in {report['seconds']:.1f} s, "
         f"p50 {report['p50_ms']:.1f} ms, p99 {report['p99_ms']:.1f} ms: {escape(str(run))}"
     )
     end_unless_whole(tally, is_partial=is_partial)
@@ -178,7 +180,8 @@ def _record_reads(queries: Path | None, data: Path, out: Path, *, as_json: bool)
 
     told = record_reads(queries, data, out)
     print_json(told) if as_json else Console().print(
-        f"{told['queries']:,} queries, of each {told['reads_each']:.1f} reads of {told['read_kb']:.2f} kB on "
+        f"{counted(told['queries'], 'query')}, of each {told['reads_each']:.1f} reads of "
+        f"{told['read_kb']:.2f} kB on "
         f"average, of {told['lists_mb']:.1f} MB of lists: {escape(str(out))}"
     )
 
@@ -188,10 +191,12 @@ def _show_found(answer: dict[str, Any]) -> None:
     coverage, relaxed = answer["coverage"], answer["relaxed"]
     at_least = "" if answer["is_exact"] else "at least "
     any_of = ", some of the words are enough" if relaxed["is_any"] else ""
-    pages = "1 page" if answer["total"] == 1 else f"{answer['total']:,} pages"
+    pages = counted(answer["total"], "page")
     console.print(f"[dim]{at_least}{pages}{any_of}, {answer['took_ms']:.1f} ms[/dim]")
     if coverage["missing"]:
-        console.print(f"[red]{coverage['missing']:,} of {coverage['slots']:,} slots did not answer[/red]")
+        console.print(
+            f"[red]{coverage['missing']:,} of {counted(coverage['slots'], 'slot')} did not answer[/red]"
+        )
     for remark in answer["remarks"]:
         console.print(f"[yellow]{escape(remark['text'])}[/yellow]")
     if relaxed["nowhere"]:
@@ -220,7 +225,7 @@ def _show_hit(console: Console, rank: int, hit: dict[str, Any]) -> None:
     # A gateway of the version before tells of none of these.
     also_at = hit.get("also_at", ())
     if (copies := hit.get("copies", 0) - len(also_at)) > 0:
-        console.print(f"   [dim]{copies:,} more {'copy' if copies == 1 else 'copies'}[/dim]")
+        console.print(f"   [dim]{counted(copies, 'more copy')}[/dim]")
     for url in also_at:
         console.print(f"   [dim]the same at {escape(url)}[/dim]")
     if near_copies := hit.get("near_copies", 0):

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from mesh.client.admin_token import key_in
+from mesh.counts import counted
 from mesh.errors import ConfigError
-from mesh.urls import FTP, canonical_with_ftp, origin_of
+from mesh.urls import FTP, WITH_LOGIN, canonical_with_ftp, has_login, origin_of
 from peers.crawler.model.course import UNLIMITED
 from peers.options import (
     DATA,
@@ -91,6 +92,9 @@ def seed(
     slips = [url for url in seeds if not url.lower().startswith(("http://", "https://", FTP))]
     if len(slips) == len(seeds):
         raise ConfigError(f"{slips[0]!r} is no URL: seeds begin with http://, https:// or ftp://")
+    with_login = next(filter(has_login, seeds), None)
+    if with_login is not None:
+        raise ConfigError(f"{canonical_with_ftp(with_login) or 'a seed'} {WITH_LOGIN}")
     limits = Rule(action=Action.CRAWL, depth_max=depth_max, pages_per_host_max=pages_per_host)
     is_limited = any(limit is not None for limit in (depth_max, pages_per_host, pages_max))
     is_scope_given = bool(within or anywhere or is_limited or allow_private)
@@ -120,7 +124,9 @@ def seed(
 
 
 def _show(answer: dict[str, Any], count: int, scope: str) -> None:
-    Console(highlight=False).print(f"{answer['accepted']} of {count} seeds accepted{escape(scope)}")
+    Console(highlight=False).print(
+        f"{answer['accepted']} of {counted(count, 'seed')} accepted{escape(scope)}"
+    )
     complaints = Console(stderr=True, highlight=False)
     for url in answer["invalid"]:
         complaints.print(f"refused: {escape(str(url))}")

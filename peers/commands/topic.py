@@ -12,6 +12,7 @@ import msgspec
 import typer
 
 from mesh.client.admin_token import key_in
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from peers.options import (
     DATA,
@@ -74,7 +75,7 @@ def list_topics(
     if not told["topics"]:
         print("# no topic is counted: `tianmesh topic set NAME STRING` begins")
     for topic in told["topics"]:
-        sites = f"{len(topic['sites'])} sites" if topic["sites"] else "all sites"
+        sites = counted(len(topic["sites"]), "site") if topic["sites"] else "all sites"
         print(printable(f"{topic['name']}  {topic['title']}: {'; '.join(topic['strings'])} ({sites})"))
 
 
@@ -100,6 +101,8 @@ def show(
         print(
             f"{minute_of(each['begins_at']):20} {each['pages']:9} {each['topic']:9} {share} {numbers}{lost}"
         )
+    for peer in told.get("left_out", ()):
+        print(printable(f"# without the counts of {peer}, which tells what it was not asked for"))
     for key in ("pages", "contents", "related_pages", "related_contents"):
         if (strength := told[key]) is not None:
             numbers = "  ".join(f"{part} {strength['absolute'][part]:.6g}" for part in _PARTS)
@@ -230,7 +233,9 @@ def _sliced(topics: TopicList, slice_: str, begins: str) -> TopicList:
     slice_s = int(seconds_in(slice_)) if slice_ else topics.slice_s
     starts_s = (_clock_in(begins) if begins else topics.starts_s) % slice_s
     if not SLICE_S_MIN <= slice_s <= SLICE_S_MAX:
-        raise ConfigError(f"{slice_}: a slice lasts {SLICE_S_MIN} seconds to {SLICE_S_MAX // DAY_S} days")
+        raise ConfigError(
+            f"{slice_}: a slice lasts {SLICE_S_MIN} seconds to {counted(SLICE_S_MAX // DAY_S, 'day')}"
+        )
     if (slice_s, starts_s) != (topics.slice_s, topics.starts_s) and topics.topics:
         names = ", ".join(each.name for each in topics.topics)
         raise ConfigError(f"slices are those of all topics: end {names} before they change")

@@ -32,7 +32,15 @@ from peers.crawler.model.alias_evidence import moved
 from peers.crawler.model.messages import PageLinked, PageParsed, ParsePage, RecordPage
 from peers.crawler.model.revisit_policies import Finding, concluded_by, finding_of
 from peers.crawler.model.settings import CrawlSettings, Tuning
-from peers.crawler.model.url_rows import ICON_HOPS, REDIRECTS_MAX, Conclusion, due_at, hops_from_list
+from peers.crawler.model.url_rows import (
+    ICON_HOPS,
+    REDIRECTS_MAX,
+    SAME,
+    UNCHANGED,
+    Conclusion,
+    due_at,
+    hops_from_list,
+)
 from peers.crawler.model.web_request import (
     PAGE_STATUSES,
     ROBOTS_TAG,
@@ -46,6 +54,7 @@ from peers.crawler.redirects import link_to, redirect_in
 from peers.engine.pages.document import Document
 from peers.policy.graph_rules import LinkGraphRules
 from peers.storage.archive.warc import absence_record
+from peers.storage.ledger.place import Place
 from peers.storage.ledger.stored_versions import StoredVersions
 from peers.storage.messages import StorePage
 from peers.storage.wire_messages import StoredPage
@@ -80,7 +89,7 @@ class Page(msgspec.Struct):
     body_bytes: int
     etag: str
     last_modified: str
-    digest: bytes = b""  # of the decoded body, XXH3-64, once it was parsed
+    digest: bytes = b""  # as its parser says, once it was parsed
     text: int = 0  # of its title and text, see `visit_memory`
     finding: Finding = Finding.NOTHING
     seen: PageSeen = UNSEEN  # what it is by the order of now, once it was parsed
@@ -226,16 +235,40 @@ class PagesInProgress:
         found it as it was; and once in a while a page is asked for as a whole.
         """
         before = taken.before
-        if before is None or not before.is_stored:
-            return "", ""
-        newest = self._versions.newest(state.slot, taken.url)
-        if newest is None or not newest.has_content or newest.fetched_at < self._whole_before_s:
-            return "", ""
-        if self.counted is not None and newest.fetched_at < self.counted.topics.since_s:
+        if before is None or (newest := self._current_version(state, taken)) is None:
             return "", ""
         since = before.visit - newest.visit
-        is_that = since == 0 if before.outcome == "D200" else before.outcome == "D304" and since > 0
-        return (before.etag, before.last_modified) if is_that and since < WHOLE_EVERY else ("", "")
+        return (before.etag, before.last_modified) if since == 0 or since % WHOLE_EVERY else ("", "")
+
+    def _current_version(self, state: HostState, taken: QueuedUrl) -> Place | None:
+        """Return the stored version of a page as it was at the last visit; None to have it read anew."""
+        before = taken.before
+        if before is None or not before.is_stored:
+            return None
+        newest = self._versions.newest(state.slot, taken.url)
+        if newest is None or not newest.has_content or newest.fetched_at < self._whole_before_s:
+            return None
+        if self.counted is not None and newest.fetched_at < self.counted.topics.since_s:
+            return None
+        since = before.visit - newest.visit
+        is_that = since == 0 if before.outcome == "D200" else before.outcome in UNCHANGED and since > 0
+        return newest if is_that else None
+
+    def _is_unchanged(self, page: Page, document: Document | None) -> bool:
+        """Tell whether an answer brings the last version of the archive again.
+
+        Then it is no version of its own, as if the server had said that the page is not modified.
+        """
+        if page.outcome != "D200":
+            return False
+        before, newest = page.taken.before, self._current_version(page.state, page.taken)
+        return (
+            before is not None
+            and newest is not None
+            and page.digest == before.digest
+            and newest.status == page.status
+            and newest.has_document == (document is not None)
+        )
 
     def leave(self, state: HostState, taken: QueuedUrl, fetched: PageFetched, now: float) -> None:
         """Be done with a page that is as it was: there is nothing to parse, to store or to index.
@@ -331,6 +364,8 @@ class PagesInProgress:
                 self._frontier.traps.note(page.state, parsed.url, parsed.text_shape)
             if self.counted is not None:
                 page.counted = self.counted.visit_of(parsed, page.state.slot, page.stamp.fetched_at)
+        if page.finding is Finding.SAME and self._is_unchanged(page, parsed.document):
+            return self._leave_unchanged(page, now)
         sends = [self._have_stored(page, parsed.records, parsed.document)]
         if parsed.watched is not None and page.finding in NEW_TEXT:
             mark = page.text.to_bytes(4, "big") if page.text else page.digest
@@ -449,6 +484,16 @@ class PagesInProgress:
             self.counted.add(page.counted)
         self._routing.append((page, self._links_of(page)))
         self.route(now)
+
+    def _leave_unchanged(self, page: Page, now: float) -> list[Send]:
+        """Let the links of a page go on their way that the archive has as it was read."""
+        self._take_out(page.taken.url)
+        page.outcome = SAME
+        if self.counted is not None and page.counted is not None:
+            self.counted.add(page.counted)
+        self._routing.append((page, self._links_of(page)))
+        self.route(now)
+        return []
 
     def _links_of(self, page: Page) -> Iterator[FoundLink]:
         """Return the links of a stored page that are brought to the owners of their targets."""

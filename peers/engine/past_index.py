@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,6 +23,7 @@ from peers.engine.pages.past import Lifetime, PastPage, TimeSpan, past_document,
 from peers.engine.segments.live_segment import LiveSegment, SegmentView
 from peers.engine.segments.segment import Segment
 from peers.engine.snapshot import Snapshot, View
+from peers.kernel import Bytes
 
 if TYPE_CHECKING:
     from peers.engine.pages.class_model import ClassModel
@@ -59,24 +60,73 @@ def view_of_span(
 ) -> View:
     """Return the documents of the slots that are True as they were in a span: of a moment, one for a page.
 
-    No document is a copy there: what is known of copies is of the pages as they are. So equal pages are
-    folded by who merges the answers of all peers, by their content of then.
+    A version that the next one repeats counts once in a span that has both. No document is a copy there: what
+    is known of copies is of the pages as they are. So equal pages are folded by who merges the answers of all
+    peers, by their content of then.
     """
-    views: list[SegmentView] = []
-    for each in present.segments:
-        is_there = each.segment.fetched_at <= span.end
-        views += _view(each, slots, is_there, classes)
-    for each in past.segments if past else ():
-        is_there = (each.segment.fetched_at <= span.end) & (each.segment.untils > span.begin)
-        views += _view(each, slots, is_there, classes)
-    return View(views)
+    now = [_Part(each, _allowed(each, slots, span)) for each in present.segments]
+    replaced = past.segments if past else ()
+    then = [
+        _Part(each, _allowed(each, slots, span) & (each.segment.untils > span.begin)) for each in replaced
+    ]
+    if span.begin < span.end:
+        _leave_out_repeated(then, [*now, *then])
+    parts = [(LiveSegment(live.segment, allowed), allowed) for live, allowed in now + then if allowed.any()]
+    return View([SegmentView(live, allowed, classes) for live, allowed in parts])
 
 
-def _view(
-    each: LiveSegment, slots: SlotMask, is_there: NDArray[np.bool_], classes: ClassModel | None
-) -> list[SegmentView]:
-    allowed = each.live & slots[each.segment.slots] & is_there
-    return [SegmentView(LiveSegment(each.segment, allowed), allowed, classes)] if allowed.any() else []
+class _Part(NamedTuple):
+    """A segment, and its documents that are in a view."""
+
+    live: LiveSegment
+    allowed: Bytes
+
+    def marks(self, times: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the documents of the view, and of each a mark of its content with a time."""
+        documents = np.flatnonzero(self.allowed)
+        contents = self.live.segment.contents[documents].view(np.int64)
+        return documents, contents ^ np.ascontiguousarray(times[documents], "<f8").view(np.int64)
+
+
+def _allowed(each: LiveSegment, slots: SlotMask, span: TimeSpan) -> Bytes:
+    return each.live & slots[each.segment.slots] & (each.segment.fetched_at <= span.end)
+
+
+def _leave_out_repeated(then: list[_Part], parts: list[_Part]) -> None:
+    """Leave out each replaced version that the next one repeats, if that is in the span as well.
+
+    Of visits that find a page as it was the crawler makes no versions (`crawler.pages_in_progress`), but
+    after the death of who made the one before; and imports bring such, and archives of earlier programs.
+    """
+    begun = [part.marks(part.live.segment.fetched_at) for part in parts]
+    ended = [part.marks(part.live.segment.untils) for part in then]
+    both = np.intersect1d(_all_marks(begun), _all_marks(ended))
+    if not len(both):
+        return
+    next_ones = {
+        (mark, _url(part, document))
+        for part, (documents, marks) in zip(parts, begun, strict=True)
+        for document, mark in _of_marks(documents, marks, both)
+    }
+    for part, (documents, marks) in zip(then, ended, strict=True):
+        for document, mark in _of_marks(documents, marks, both):
+            if (mark, _url(part, document)) in next_ones:
+                part.allowed[document] = False
+
+
+def _all_marks(parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> NDArray[np.int64]:
+    return np.concatenate([np.empty(0, np.int64), *(marks for _, marks in parts)])
+
+
+def _of_marks(
+    documents: NDArray[np.int64], marks: NDArray[np.int64], wanted: NDArray[np.int64]
+) -> Iterator[tuple[int, int]]:
+    are_wanted = np.isin(marks, wanted)
+    return zip(documents[are_wanted].tolist(), marks[are_wanted].tolist(), strict=True)
+
+
+def _url(part: _Part, document: int) -> bytes:
+    return part.live.segment.url(document).partition(b" ")[0]
 
 
 def _settle_page(past: Index, page: PastPage, present: View) -> tuple[Lifetime, ...]:

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +17,7 @@ import msgspec
 import typer
 
 from mesh.client.gateway_client import GatewayBusy, GatewayClient
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from peers.entities.feed import (
     ENTRIES_MAX,
@@ -81,13 +83,36 @@ LexiconOption = Annotated[
 PagesOption = Annotated[int, typer.Option(min=1, max=PAGES_MAX, help="Pages that are read.")]
 
 
+FieldsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="Fields in TOML, named as these options, and `name`; - for standard input.",
+        show_default=False,
+    ),
+]
+# The fields of a profile by their names in a file, which are those of the options.
+_IN_FILE: Final = {
+    "domain": "domain",
+    "employer": "employers",
+    "occupation": "occupations",
+    "post": "posts",
+    "image": "image",
+    "feature": "features",
+    "work": "works",
+    "exclude": "excluded",
+}
+
+
 def _field(text: str) -> Any:
     return typer.Option(help=f"{text}; {FIELD_HELP}.", show_default=False)
 
 
 @entities_app.command(
     epilog='Examples: tianmesh entities add 李晓明 --employer 北京大学 --post 教授 --work "搜索引擎"   '
-    "tianmesh entities add 王刚 --occupation 主持人 --exclude 足球"
+    "tianmesh entities add 王刚 --occupation 主持人 --exclude 足球   "
+    "tianmesh entities add case-7 --from fields.toml"
 )
 def add(
     label: Annotated[str, typer.Argument(metavar="NAME", help="Its name, as pages write it.")],
@@ -100,13 +125,17 @@ def add(
     feature: Annotated[list[str] | None, _field("Words that stand beside it")] = None,
     work: Annotated[list[str] | None, _field("A work")] = None,
     exclude: Annotated[list[str] | None, _field("A word of a namesake")] = None,
+    fields_file: FieldsOption = None,
     keys: KeysOption = None,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
-    """Register an entity; of one that is there, replace the fields that are given."""
+    """Register an entity; of one that is there, replace the fields that are given.
+
+    What is typed here stays in the history of a shell. Fields can stand in a file instead, and with `name`
+    among them NAME need not be one: then it is what you call the entity, and is searched for nowhere.
+    """
     given = {
-        "names": (label, *(alias or ())) if alias else None,
         "domain": domain,
         "employers": employer,
         "occupations": occupation,
@@ -116,18 +145,47 @@ def add(
         "works": work,
         "excluded": exclude,
     }
-    fields = {name: _texts(texts) for name, texts in given.items() if texts is not None}
+    in_file = {} if fields_file is None else _fields_in(fields_file)
+    is_named = "names" in in_file
+    names = _texts([*in_file.pop("names", ()), *(alias or ())])
+    fields = in_file | {name: _texts(texts) for name, texts in given.items() if texts is not None}
     with GatewayClient(gateway) as client:
         owner = Owner(client, _keys_in(keys))
         if owner.has(label):
             kept = owner.read(label)
+            # NAME is one of its names, unless they are in a file: then it is only what you call it.
+            is_name = label in kept.profile.names and not is_named
+            fields |= {"names": _texts([label, *names] if is_name else names)} if names else {}
             profile = _checked({**msgspec.structs.asdict(kept.profile), **fields})
             owner.write(kept, profile)
         else:
-            profile = _checked({"label": label, "names": (label,), **fields})
+            profile = _checked({"label": label, "names": names if is_named else (label, *names), **fields})
             owner.add(profile)
     sentence = f"{label} is kept in the mesh; your key to it is in {_keys_in(keys)}: keep a copy of that file"
     print_told(as_json, _told(profile), sentence)
+
+
+def _fields_in(path: Path) -> dict[str, tuple[str, ...]]:
+    """Read the fields of an entity from a file. ConfigError."""
+    where = "standard input" if str(path) == "-" else str(path)
+    try:
+        content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        read = tomllib.loads(content.decode())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"the fields in {where} cannot be read: {error}") from error
+    texts: dict[str, tuple[str, ...]] = {}
+    for name, value in read.items():
+        values = [value] if isinstance(value, str) else value
+        if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
+            raise ConfigError(f'{name} in {where} is no text and no list of texts: write {name} = ["..."]')
+        texts[name] = _texts(values)
+    if "alias" in texts and "name" not in texts:
+        raise ConfigError(f'{where} has an alias and no name: write name = "..."')
+    unknown = texts.keys() - {*_IN_FILE, "name", "alias"}
+    if unknown:
+        raise ConfigError(f"{min(unknown)} in {where} is no field: {', '.join(('name', 'alias', *_IN_FILE))}")
+    fields = {_IN_FILE[name]: value for name, value in texts.items() if name in _IN_FILE}
+    return fields | {"names": (*texts["name"], *texts.get("alias", ()))} if "name" in texts else fields
 
 
 @entities_app.command("list", epilog="Examples: tianmesh entities list   tianmesh entities list --json")
@@ -174,7 +232,7 @@ def show(
     print(f"{'graded':12} {', '.join(f'{count} {grade}' for grade, count in told['graded'].items())}")
     right, total = told["pairs_in_order"], told["pairs"]
     if total:
-        print(f"{'in order':12} {right:g} of {total} pairs of these pages")
+        print(f"{'in order':12} {right:g} of {counted(total, 'pair')} of these pages")
     for name, weight in told["weights"].items():
         changed = "" if weight == PRIOR[name] else f"  (by your feedback; {PRIOR[name]:g} for everybody)"
         print(f"  {name:12} {weight:6.2f}{changed}")
@@ -272,7 +330,8 @@ def feedback(
     after = pair_order(profile.graded, profile.weights)
     told = {"pairs": after.total, "in_order_before": before.right, "in_order": after.right}
     sentence = (
-        f"of {after.total} pairs of graded pages {after.right:g} are in order, {before.right:g} by the "
+        f"of {counted(after.total, 'pair')} of graded pages {after.right:g} are in order, "
+        f"{before.right:g} by the "
         "weights of everybody"
         if after.total
         else "graded; grades of two kinds make pairs, from which scores are learned"
@@ -440,7 +499,7 @@ def _telling() -> Iterator[Callable[[int, int], None]]:
         nonlocal is_told
         if sys.stderr.isatty() and time.monotonic() - since > TOLD_AFTER_S:
             is_told = True
-            print(f"\r{done:,} of {total:,} pages read", end="", file=sys.stderr, flush=True)
+            print(f"\r{done:,} of {counted(total, 'page')} read", end="", file=sys.stderr, flush=True)
 
     yield told
     if is_told:
@@ -482,7 +541,7 @@ def _page_told(page: ScoredPage) -> dict[str, Any]:
 
 def _show_page(url: str, title: str, found: PageScore, *, explain: bool) -> None:
     tone = found.tone
-    said = f"{TONES[tone.sign]}, {tone.share:.0%} of {tone.sentences} sentences"
+    said = f"{TONES[tone.sign]}, {tone.share:.0%} of {counted(tone.sentences, 'sentence')}"
     print(printable(f"{found.score:6}  {url}  {' '.join(title.split())}"))
     print(printable(f"        tone: {said}  {' '.join(found.sentence.split())[:120]}"))
     if explain:

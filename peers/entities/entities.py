@@ -37,13 +37,13 @@ from peers.entities.wire_messages import (
 )
 from peers.handover.item_store import Item, ItemStore
 from peers.handover.mirror import Pledge
-from peers.handover.optional_store import OptionalStoreActor
+from peers.handover.optional_store import OptionalStoreActor, Places
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreDeclaration, StoreStatistics
 from peers.policy.entity_rules import KEPT_DAYS_MAX, ROWS_MAX
 from peers.policy.rules import DAY_S, Policy
 
 SWEEP_S: Final = 3_600.0  # between two passes over all rows
-# Of other peers, with old slots of ours, twice as many are taken as a policy can let a peer have.
+# Of other peers twice as many are taken as a policy lets a peer have, and of each half of these.
 ROWS_OF_OTHERS_MAX: Final = 2 * ROWS_MAX
 # Rows in a message of another peer: to check the signature of one takes .11 ms, and this 30 ms.
 CHECKED_MAX: Final = 256
@@ -70,6 +70,7 @@ class Entities(OptionalStoreActor):
     def _begin(self) -> None:
         super()._begin()
         self._n_rows = self._n_swept = 0
+        self._places, self._bringer = Places(), ""  # of the slots kept here; of the message at hand
         self._n_taken = self._n_refused = self._n_dropped = 0
 
     def _is_wanted(self, policy: Policy) -> bool:
@@ -89,6 +90,7 @@ class Entities(OptionalStoreActor):
         )
 
     def _handle(self, source: Address, message: Message) -> list[Send]:
+        self._bringer = source.peer
         match message:
             case KeepSealed():
                 return self._answer(source, message)
@@ -96,6 +98,15 @@ class Entities(OptionalStoreActor):
                 return [Send(source, self._told(message))]
             case _:
                 return super()._handle(source, message)
+
+    def _follow(self, ownership: Ownership) -> None:
+        """Count the rows of the slots that are kept from now on, not an hour later."""
+        super()._follow(ownership)
+        count, kept = ownership.table.slot_count, ownership.kept
+        self._places.keep(lambda name: bool(kept[slot_of_key(name[1:], count)]))
+        if self._is_on:
+            self._n_swept = 0
+            self._sweep_anew()
 
     def _follow_policy(self, before: Policy, *, was_on: bool) -> None:
         self._n_swept = 0
@@ -110,8 +121,11 @@ class Entities(OptionalStoreActor):
         row = row_in(item.value)
         if row.until_day >= self._today and (self._is_on or row.is_forgotten):
             self._n_swept += 1
+            if item.name not in self._places and self._keeps(item.slot):
+                self._places.add(item.name, "")  # of a life before, or of a slot that has come back
             return
         self._store.drop(item.slot, item.name)
+        self._places.discard(item.name)
         self._n_dropped += 1
 
     def _next_sweep_at(self) -> float:
@@ -145,13 +159,19 @@ class Entities(OptionalStoreActor):
             return ""
         if not self._is_timely(message.row, before, rules.days) or not is_row(public, message.row):
             return UNTRUE
-        if before is None and self._n_rows >= rules.rows_max:
+        if before is None and not self._has_place(rules.rows_max, is_alone=len(ownership.alive) == 1):
             return FULL
         self._store.put(slot, name_of(public), value)
         if self._store.get(slot, name_of(public)) != value:
             return OUTDATED
         self._n_taken += 1
         return ""
+
+    def _has_place(self, rows_max: int, *, is_alone: bool) -> bool:
+        """May the gateway bring one more? One gets half of the places, and takes none of others."""
+        if is_alone:
+            return len(self._places) < rows_max
+        return self._places.count_of(self._bringer) < self._places.free(rows_max, max(rows_max // 2, 1))
 
     def _is_timely(self, row: SealedRow, before: bytes | None, days: int) -> bool:
         """May a row be kept today? One that was there may stay until its day, though the policy has fewer."""
@@ -175,7 +195,13 @@ class Entities(OptionalStoreActor):
         return None if value is None else row_in(value)
 
     def _changed(self, slot: int, name: bytes, before: bytes | None, value: bytes) -> None:
-        self._n_rows += before is None
+        if before is None:
+            self._n_rows += 1
+            if self._keeps(slot):
+                self._places.add(name, self._bringer)
+
+    def _keeps(self, slot: int) -> bool:
+        return self._ownership is not None and bool(self._ownership.kept[slot])
 
     def _accepts(self, slot: int, name: bytes, value: bytes) -> bool:
         """Is this a row in its place, signed by its owner, if another peer says so?"""
@@ -185,7 +211,9 @@ class Entities(OptionalStoreActor):
         before = self._store.get(slot, name)
         if before == value:
             return True
-        if before is None and self._n_rows >= ROWS_OF_OTHERS_MAX:
+        rules = self._policy.entities
+        places = ROWS_OF_OTHERS_MAX if rules is None else 2 * rules.rows_max
+        if before is None and not self._places.has_room(self._bringer, places, is_alone=False):
             return False
         try:
             row = row_in(value)

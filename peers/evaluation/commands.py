@@ -18,6 +18,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from mesh.client.gateway_client import GatewayClient
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from peers.evaluation import error_rate_command, invitation_commands, pool_commands
 from peers.evaluation.error_rate_command import CondensedOption
@@ -236,7 +237,7 @@ def _show(report: dict[str, Any], compared: Sequence[PairedDifference] | None) -
     console = Console()
     console.print(table)
     timing = f", p50 {report['p50_ms']:.1f} ms, p99 {report['p99_ms']:.1f} ms" if "p50_ms" in report else ""
-    console.print(f"{report['queries']:,} queries{timing}")
+    console.print(f"{counted(report['queries'], 'query')}{timing}")
     if compared is not None:
         console.print("* such a difference comes by chance in less than 5 of 100 cases (paired t-test)")
 
@@ -270,7 +271,7 @@ def _show_table(rows: Sequence[Row], skipped: Sequence[Skipped]) -> None:
         if last and row.collection != last:
             table.add_section()
         against = "" if row.against_ours is None else f"{row.against_ours.p:.2g}"
-        first = row.collection if row.collection != last else f"[dim]{row.queries:,} queries[/dim]"
+        first = row.collection if row.collection != last else f"[dim]{counted(row.queries, 'query')}[/dim]"
         table.add_row(first, row.engine, *(f"{row.figures[name]:.4f}" for name in shown), against)
         last = row.collection
     console = Console(width=max(100, Console().width))

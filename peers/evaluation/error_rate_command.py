@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from mesh.counts import counted
 from peers.evaluation.error_rate import FUZZINESS, Factor, PairOutcome, error_rate, outcomes_of
 from peers.evaluation.extra import needed_extra
 from peers.evaluation.judgement_names import by_suffix, condensed
@@ -70,7 +71,7 @@ def show_error_rate(
     tests = [judged.difference(each.one, each.other) for each in outcomes]
     names = [run.name for run in runs]
     if not as_json:
-        _show(names, outcomes, tests, f"vary the {vary}; {len(judged.queries):,} queries are judged")
+        _show(names, outcomes, tests, f"vary the {vary}; judged: {counted(len(judged.queries), 'query')}")
         return
     pairs = [
         {**msgspec.to_builtins(each), "one": names[each.one], "other": names[each.other], "t_test": test}
@@ -99,5 +100,5 @@ def _show(
     console = Console()
     console.print(table)
     n_repetitions = outcomes[0].better + outcomes[0].worse + outcomes[0].equal
-    console.print(f"error rate {error_rate(outcomes):.2%}: {n_repetitions:,} repetitions {told}")
+    console.print(f"error rate {error_rate(outcomes):.2%}: {counted(n_repetitions, 'repetition')} {told}")
     console.print("* such a difference comes by chance in less than 5 of 100 cases (paired t-test)")

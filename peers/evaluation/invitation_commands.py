@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mesh.client.gateway_client import GatewayError
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from peers.gateway.site.command_json import AssessorJson, JudgingJson
 from peers.judging.assessment import judgements_path
@@ -71,7 +72,10 @@ def invite(
     if as_json:
         print_json({**told, "links": links})
         return
-    print(f"{told['pages']:,} pages of {told['queries']:,} queries to judge, for {days} days:")
+    print(
+        f"{counted(told['pages'], 'page')} of {counted(told['queries'], 'query')} to judge, for "
+        f"{counted(days, 'day')}:"
+    )
     for each in links:
         print(f"{each['assessor']}: {each['url']}")
 
@@ -102,7 +106,7 @@ def judgements(
         print_json({"pages": told.pages, "assessors": rows})
         return
     if not rows:
-        print(f"nobody has judged any of {told.pages:,} pages yet")
+        print(f"nobody has judged any of {counted(told.pages, 'page')} yet")
         return
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in ("assessor", "judged", "of", "file"):

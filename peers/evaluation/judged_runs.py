@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from peers.evaluation.error_rate import Factor, by_assessor, by_queries
 from peers.evaluation.judgement_names import by_suffix
@@ -58,7 +59,9 @@ class JudgedRuns:
             case Factor.QUERIES:
                 size = size or max(1, len(self.queries) // 2)
                 if size > len(self.queries):
-                    raise ConfigError(f"{len(self.queries):,} queries are judged: give a smaller --size")
+                    raise ConfigError(
+                        f"only {counted(len(self.queries), 'query')} judged: give a smaller --size"
+                    )
                 of_measure = [values[self._measure] for values in self._values]
                 return by_queries(of_measure, size, repeat, random)
             case Factor.ASSESSOR:

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from resiliparse.parse.html import HTMLTree
 
+from mesh.counts import counted
 from peers.crawler.parsing._markup import FIRST_FEATURES, SECOND_FEATURES, UNITS, measure_blocks
 from peers.crawler.parsing.charset import decode_text
 from peers.evaluation.main_text import (
@@ -270,7 +271,7 @@ def main(folder: Path, weights: Path) -> None:
     """Fit both networks in all ways and write them one after the other."""
     pages = known_pages(folder)
     halves = [[page for group in pages[half::2] for page in group] for half in (0, 1)]
-    print(f"{sum(map(len, halves))} pages")
+    print(counted(sum(map(len, halves)), "page"))
     passes = zip(*(both_fitted((halves[0], halves[1]), way) for way in WAYS), strict=True)
     weights.write_bytes(b"".join(map(side_by_side, passes)))
 

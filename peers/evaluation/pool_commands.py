@@ -18,6 +18,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from mesh.client.gateway_client import GatewayClient, GatewayError
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from peers.judging.agreement import Agreement, cohens_kappa, fleiss_kappa, joined
 from peers.judging.assessment import Assessment, judgements_path
@@ -73,7 +74,9 @@ def draw_queries(
     asked = ((entry.query, entry.client) for entry in requests_of(read_log(log).entries))
     drawn = drawn_queries(clients_of(asked), per_class, min_clients, left_out, Random(seed))
     if not any(sample.queries for sample in drawn.values()):
-        raise ConfigError(f"no query of {log} has {min_clients:,} clients: give a smaller --min-clients")
+        raise ConfigError(
+            f"no query of {log} has {counted(min_clients, 'client')}: give a smaller --min-clients"
+        )
     write_topics(out, topics_of(drawn))
     if as_json:
         print_json({each: {"there_are": of.n_there, "drawn": len(of.queries)} for each, of in drawn.items()})
@@ -120,7 +123,10 @@ def make_pool(
         print_json({**counts, "depth": depth, "seed": seed})
         return
     left_out = f", {n_left_out:,} left out that the mesh cannot show" if has_pages else ""
-    print(f"{len(pool.pages):,} pages of {len(pool.queries):,} queries (seed {seed}){left_out}: {out}")
+    print(
+        f"{counted(len(pool.pages), 'page')} of {counted(len(pool.queries), 'query')} (seed "
+        f"{seed}){left_out}: {out}"
+    )
 
 
 def judge(
@@ -143,7 +149,7 @@ def judge(
     if as_json:
         print_json({"pages": n_pages, "judged": n_judged, "qrels": str(path)})
     else:
-        print(f"{n_judged:,} of {n_pages:,} pages judged: {path}")
+        print(f"{n_judged:,} of {counted(n_pages, 'page')} judged: {path}")
 
 
 def agreement(

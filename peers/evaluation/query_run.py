@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from mesh.client.gateway_client import GatewayBusy, GatewayClient, GatewayError
+from mesh.counts import counted
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX, cut_at_word
 from peers.judging.trec import Ranked
 
@@ -114,7 +115,8 @@ class AnswerTally:
         faults = []
         if self._incomplete:
             faults.append(
-                f"{len(self._incomplete):,} of {len(self._took_ms):,} answers do not speak for the whole "
+                f"{len(self._incomplete):,} of {counted(len(self._took_ms), 'answer')} did not speak "
+                "for the whole "
                 f"mesh: those to {_named(self._incomplete)}"
             )
         if not self._n_hits:

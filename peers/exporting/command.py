@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
+from mesh.counts import counted
 from mesh.errors import INTERRUPTED, ConfigError, StorageFull
 from mesh.tables.disk_space import NO_SPACE
 from peers.options import JsonOption, print_json
@@ -107,21 +108,27 @@ def export_files(
 
 
 def _tell(summary: ExportSummary, form: ExportFormat, console: Console) -> None:
-    console.print(f"{summary.pages:,} pages in {summary.seconds:.1f} s, {summary.bytes / 1e6:,.1f} MB")
+    console.print(
+        f"{counted(summary.pages, 'page')} in {summary.seconds:.1f} s, {summary.bytes / 1e6:,.1f} MB"
+    )
     if form is ExportFormat.LINKS:
-        console.print(f"{summary.links:,} links")
+        console.print(counted(summary.links, "link"))
     if form is ExportFormat.ARCHIVE_LINKS:
-        console.print(f"{summary.archive_links:,} links to pictures, scripts, style sheets and the like")
+        console.print(
+            f"{counted(summary.archive_links, 'link')} to pictures, scripts, style sheets and the like"
+        )
     if summary.revisits:
-        console.print(f"{summary.revisits:,} visits that found a page as it was, as revisit records")
+        console.print(f"{counted(summary.revisits, 'visit')} that found a page as it was, as revisit records")
     if summary.no_pages:
         console.print(
-            f"{summary.no_pages:,} answers that are no page, as 404 and redirects: they are only in WARC"
+            f"{counted(summary.no_pages, 'answer')} without a page, as 404 and redirects: only in WARC"
         )
     if summary.not_indexed:
-        console.print(f"{summary.not_indexed:,} pages ask not to be indexed: they are only in WARC")
+        console.print(f"{counted(summary.not_indexed, 'page')} asked not to be indexed: only in WARC")
     if summary.damaged:
-        console.print(f"{summary.damaged:,} versions could not be read; peers repair them by themselves")
+        console.print(
+            f"{counted(summary.damaged, 'version')} could not be read; peers repair such by themselves"
+        )
     for file in summary.files:
         console.print(escape(file))
 

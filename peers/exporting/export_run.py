@@ -186,7 +186,7 @@ def _write_records(found: Iterator[WantedVersion], writer: Writer, summary: Expo
         written = revisits.records_of(copies[0].place.url, records) if writer.has_revisits else records
         again = [row for copy in copies if (row := copy.peer.found_again(copy)) is not None]
         if again and writer.has_revisits:
-            written += revisits.not_modified(max(again, key=lambda row: row.visit))
+            written += revisits.unchanged(max(again, key=lambda row: row.visit))
         summary.pages += 1
         summary.bytes += len(written)
         writer.write_records(written)

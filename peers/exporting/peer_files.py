@@ -21,7 +21,7 @@ from mesh.tables.table import TableSection
 from peers.actors import CELL_SECTION, URL_ROWS_SECTION
 from peers.config import PeerConfig
 from peers.crawler.frontier.keys import URL, kind_in, url_key
-from peers.crawler.model.url_rows import UrlRow, row_in
+from peers.crawler.model.url_rows import UNCHANGED, UrlRow, row_in
 from peers.storage.archive.archive import read_all, segment_path
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.ledger.ledger_keys import slot_in
@@ -95,14 +95,14 @@ class PeerFiles:
                 after = key
 
     def found_again(self, version: ExportedVersion) -> UrlRow | None:
-        """Return the last visit of a page if its server said then that this version is still current.
+        """Return the last visit of a page if its server said, or showed, that this version is still current.
 
         Of such visits before that one nothing is kept.
         """
         identity, place = version.identity, version.place
         stored = self._frontier.get(url_key(slot_in(identity), identity[2:])) if place.has_content else None
         row = None if stored is None else row_in(stored)
-        if row is None or row.outcome != "D304" or row.visit <= place.visit:
+        if row is None or row.outcome not in UNCHANGED or row.visit <= place.visit:
             return None
         return row if self._ledger.newest(identity) == place else None
 

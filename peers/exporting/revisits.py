@@ -1,7 +1,8 @@
 """Visits that found a page unchanged, as records that refer to records written already. Pure.
 
-The archive of a peer has a whole copy of what a server sent again, and of "not modified" nothing; the row of
-the URL tells of the last such answer. Other tools shall see these visits, and need no copies.
+The archive of a peer has nothing of "not modified", nor of content that is sent again as it was at the visit
+before: the row of the URL tells of the last such answer. What came again otherwise it has as a whole. Other
+tools shall see these visits, and need no copies.
 
 Source: WARC 1.1, 6.7; https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/
 """
@@ -9,7 +10,7 @@ Source: WARC 1.1, 6.7; https://iipc.github.io/warc-specifications/specifications
 from __future__ import annotations
 
 from mesh.stamp import Stamp
-from peers.crawler.model.url_rows import UrlRow
+from peers.crawler.model.url_rows import SAME, UrlRow
 from peers.storage.archive.warc import (
     NOT_MODIFIED,
     SAME_PAYLOAD,
@@ -56,8 +57,8 @@ class Revisits:
         # The request, and what was read of a long document, refer to the record by the id that it keeps.
         return revisit_record(original, SAME_PAYLOAD, again, head) + records[end:]
 
-    def not_modified(self, row: UrlRow) -> bytes:
-        """Return the record of a visit to which the server answered that the page is unchanged."""
+    def unchanged(self, row: UrlRow) -> bytes:
+        """Return the record of a visit that found the page as it is archived, and kept no copy of that."""
         self.count += 1
         stamp = Stamp(row.visit, row.visited_s)
         again = {
@@ -66,7 +67,8 @@ class Revisits:
             "WARC-Target-URI": self._url,
             VISIT_HEADER: visit_text(stamp),
         }
-        return revisit_record(self._read(), NOT_MODIFIED, again)
+        profile = SAME_PAYLOAD if row.outcome == SAME else NOT_MODIFIED
+        return revisit_record(self._read(), profile, again)
 
     def _read(self) -> WarcRecord:
         if self._original is None:

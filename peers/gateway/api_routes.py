@@ -19,7 +19,7 @@ from mesh.membership.model.messages import (
     DecreesInForce,
     PublishDecree,
 )
-from mesh.urls import canonical_with_ftp, hostname_of, origin_of
+from mesh.urls import WITH_LOGIN, canonical_with_ftp, has_login, hostname_of, origin_of
 from peers.crawler.fetching.contact import ADVICE
 from peers.engine.queries.query import Sort
 from peers.gateway.asked_pages import asked_pages
@@ -152,12 +152,15 @@ class ApiRoutes:
             url = canonical_with_ftp(text)
             if url is None:
                 invalid.append(text[:200])
+            elif has_login(text):
+                invalid.append(f"{url[:200]} {WITH_LOGIN}")
             else:
                 urls[url] = None
         if not urls:
-            seeded = Seeded(
-                0, invalid[:INVALID_SHOWN_MAX], "no URL among these begins with http:// or https://"
+            error = (
+                "no URL among these can be visited: it begins with http://, https:// or ftp://, with no login"
             )
+            seeded = Seeded(0, invalid[:INVALID_SHOWN_MAX], error)
             return responses.json(seeded, 400)
         order = tuple(urls)
         if self._backend.visitor.refused(order):
@@ -178,7 +181,7 @@ class ApiRoutes:
         )
         n_late = len(order) - len(added.left_out) - added.accepted
         if n_late:
-            error = f"{n_late} URLs were not taken in time; post them again in a moment"
+            error = f"URLs not taken in time: {n_late}; post the same again in a moment"
             return responses.json(msgspec.structs.replace(seeded, error=error), 503)
         return responses.json(seeded)
 
@@ -334,7 +337,7 @@ def _seeds_in(body: bytes) -> Seeds:
     if not seeds.urls:
         raise Refusal(400, f"there is no URL in the body; {hint}")
     if len(seeds.urls) > SEEDS_MAX:
-        raise Refusal(400, f"these are {len(seeds.urls)} URLs; post at most {SEEDS_MAX} at once")
+        raise Refusal(400, f"URLs here: {len(seeds.urls):,}; post at most {SEEDS_MAX} at once")
     return seeds
 
 
@@ -344,7 +347,7 @@ def _imported_in(body: bytes) -> tuple[ImportedPage, ...]:
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise Refusal(400, f"these are no pages of this version of `tianmesh import`: {error}") from error
     if len(pages) > IMPORTED_PAGES_MAX:
-        raise Refusal(400, f"these are {len(pages)} pages; post at most {IMPORTED_PAGES_MAX} at once")
+        raise Refusal(400, f"pages here: {len(pages):,}; post at most {IMPORTED_PAGES_MAX} at once")
     return pages
 
 

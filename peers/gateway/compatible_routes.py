@@ -51,6 +51,7 @@ _YACY_LANGUAGE: Final = re.compile(r"lang_([a-z]{2,3})", re.ASCII | re.IGNORECAS
 _LEFT_OUT: Final = frozenset(
     (
         *(Oddity.NO_HOST, Oddity.NO_LANGUAGE, Oddity.NO_TYPE, Oddity.NO_DATE, Oddity.NO_SIZE),
+        Oddity.ENDS_FIRST,
         *(Oddity.TOO_LONG, Oddity.TOO_COMPLEX, Oddity.TOO_DEEP, Oddity.SENTENCE),
     )
 )

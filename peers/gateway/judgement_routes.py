@@ -192,7 +192,11 @@ def _told(files: JudgementFiles, name: str, assessor: str) -> JudgingJson:
             raise Refusal(502, f"judgements of {each} on {name} cannot be read: {error}") from error
         given = {query: dict(of_query) for query, of_query in judgements.items()}
         told.append(AssessorJson(each, 0 if desk is None else desk.judged_count, given))
-    return JudgingJson(name, len(pool.queries), len(pool.pages), tuple(told))
+    try:
+        invited = files.invited(name, now_s())
+    except OSError as error:
+        raise Refusal(502, f"who was invited to judge {name} cannot be read: {error}") from error
+    return JudgingJson(name, len(pool.queries), len(pool.pages), tuple(told), invited=tuple(invited))
 
 
 def _pools_in(files: JudgementFiles) -> list[JudgingJson | str]:
@@ -232,6 +236,10 @@ def _invite(files: JudgementFiles, body: bytes, key: bytes) -> InvitedJson:
             ) from error
     pool = _pool_of(files, wish.name)
     until_s = int(now_s()) + wish.days * DAY_S
+    try:
+        files.invite(wish.name, wish.assessors, until_s, now_s())
+    except OSError as error:
+        raise Refusal(503, f"nobody can be invited ({error.strerror}): make room on the disk") from error
     links = [AssessorLink(wish.name, assessor, until_s) for assessor in wish.assessors]
     told = tuple(InvitationJson(each.assessor, _path_of(each, each.code(key)), until_s) for each in links)
     return InvitedJson(wish.name, len(pool.queries), len(pool.pages), told)

@@ -56,6 +56,10 @@ class TopicRoutes:
         told = await self._strength(request.path_params["name"])
         if told is None:
             raise Refusal(404, _UNKNOWN)
+        if form == "csv" and told.left_out:  # a table has no place to say so
+            raise Refusal(
+                503, f"without the counts of {', '.join(told.left_out)}, which lie: JSON has the others"
+            )
         return responses.plain(strength_csv(told), "text/csv") if form == "csv" else responses.json(told)
 
     async def _strength(self, name: str) -> TopicStrengthJson | None:

@@ -8,6 +8,8 @@ it unused, as the store says.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable
 from math import inf
 from typing import ClassVar, Final
 
@@ -186,3 +188,56 @@ class OptionalStoreActor(StoreActor):
             self._swept_to, self._sweep_at = key_of(items[-1]), self._now + SWEEP_PAUSE_S
         else:
             self._swept_to, self._sweep_at = b"", self._next_sweep_at()
+
+
+class Places:
+    """Rows that take a place, each with the member that brought it. No member takes the places of others.
+
+    A member may bring one more while it has fewer than there are free places: one gets half of them, two get
+    a third each, and however many lie, a place is free for one that has none. A mesh of one peer has all.
+    """
+
+    def __init__(self) -> None:
+        self._member_of: dict[bytes, str] = {}
+        self._n_of: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._member_of)
+
+    def __contains__(self, name: bytes) -> bool:
+        return name in self._member_of
+
+    def add(self, name: bytes, member: str) -> None:
+        self.discard(name)
+        self._member_of[name] = member
+        self._n_of[member] += 1
+
+    def discard(self, name: bytes) -> None:
+        member = self._member_of.pop(name, None)
+        if member is not None:
+            self._n_of[member] -= 1
+            if not self._n_of[member]:
+                del self._n_of[member]
+
+    def clear(self) -> None:
+        self._member_of.clear()
+        self._n_of.clear()
+
+    def free(self, places: int, each_max: int) -> int:
+        """Return how many of so many are free, where no member's rows take more than a share of them.
+
+        So it is with rows that others brought to many peers at once, which no place was asked for.
+        """
+        return places - sum(min(count, each_max) for count in self._n_of.values())
+
+    def count_of(self, member: str) -> int:
+        return self._n_of[member]
+
+    def keep(self, is_kept: Callable[[bytes], bool]) -> None:
+        """Count no others than these any more."""
+        for name in [name for name in self._member_of if not is_kept(name)]:
+            self.discard(name)
+
+    def has_room(self, member: str, places: int, *, is_alone: bool) -> bool:
+        free = places - len(self)
+        return free > 0 and (is_alone or self._n_of[member] < free)

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from mesh.client.admin_token import tokens_for
 from mesh.client.gateway_client import GatewayClient
+from mesh.counts import counted
 from mesh.errors import INTERRUPTED, ConfigError
 from peers.mesh_readiness import WAIT_S, NotReady, WaitOption, wait_until_ready
 from peers.options import (
@@ -162,9 +163,10 @@ def _watch(plan: ImportPlan, checkpoint: Callable[[], Checkpoint], pause_s: floa
         time.sleep(pause_s)
         changed = _run(plan, checkpoint(), Console(quiet=True))
         if changed.pages:
-            files = "file" if changed.pages == 1 else "files"
             gone = f", {changed.gone:,} of them deleted" if changed.gone else ""
-            console.print(f"{changed.pages:,} changed {files}{gone}, {changed.stored:,} new versions")
+            console.print(
+                f"{counted(changed.pages, 'changed file')}{gone}, {counted(changed.stored, 'new version')}"
+            )
 
 
 def _run(plan: ImportPlan, kept: Checkpoint, console: Console) -> ImportSummary:
@@ -194,18 +196,21 @@ def _show(summary: ImportSummary) -> None:
     console = Console(highlight=False)
     told = summary.as_json()
     console.print(
-        f"{summary.stored:,} pages stored in {summary.seconds:.1f} s, {told['pages_per_second']:,.0f} a "
-        f"second; {summary.known:,} were there already; {summary.read:,} records read"
+        f"{counted(summary.stored, 'page')} stored in {summary.seconds:.1f} s, "
+        f"{told['pages_per_second']:,.0f} a "
+        f"second; {summary.known:,} were there already; {counted(summary.read, 'record')} read"
     )
     for reason, count in summary.refused.most_common():
         example = summary.examples.get(reason, "")
         console.print(f"refused: {count:,} {escape(reason)}{escape(f', as {example}') if example else ''}")
     if summary.gone:
-        console.print(f"{summary.gone:,} files are gone: their pages are found no more")
+        console.print(f"{counted(summary.gone, 'file')} gone, and found no more")
     if summary.not_indexed:
-        console.print(f"{summary.not_indexed:,} pages ask not to be indexed: they are kept and not found")
+        console.print(f"{counted(summary.not_indexed, 'page')} asked not to be indexed: kept and not found")
     if summary.private_hosts:
-        console.print(f"{summary.private_hosts:,} pages are of private addresses: kept, but never fetched")
+        console.print(
+            f"{counted(summary.private_hosts, 'page')} of private addresses: kept, but never fetched"
+        )
     for damage in summary.damaged[:SHOWN_MAX]:
         console.print(
             f"damaged: {escape(damage['file'])} at byte {damage['offset']:,}: {escape(damage['what'])}"

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 from mesh.client.gateway_client import GatewayBusy, GatewayClient, GatewayUnreachable
+from mesh.counts import counted
 from mesh.errors import CorruptionError, TianmeshError, unreadable
 from peers.crawler.model.wire_messages import LinkUse
 from peers.importing.batch import ImportTask, Made, decode, encode, make
@@ -412,7 +413,9 @@ class _Senders:
             if not n_late:
                 return outcomes
             if time.monotonic() > heard_at + silence_s:
-                raise ImportFailed(f"the owners of {n_late} pages took nothing for {silence_s:g} s")
+                raise ImportFailed(
+                    f"the owners of {counted(n_late, 'page')} took nothing for {silence_s:g} s"
+                )
             late = [page for page, outcome in zip(decode(body), answer, strict=True) if outcome == LATE]
             body = encode(late)
 

@@ -2,6 +2,7 @@
 
     NAME.json             the pool, as `tianmesh eval pool` writes it
     NAME.ASSESSOR.qrels   TREC's judgements, a line more for each grade; of several for a page the last counts
+    NAME.invited          JSON: those that were invited, and until when, in seconds since the epoch
 
 A grade is on the disk before it counts as given. A line that a crash has cut off was never acknowledged, and
 is cut away before the next one. Of a file with many corrections only the grades that count are kept.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Final, TypeAlias
@@ -101,6 +103,30 @@ class JudgementFiles:
         assert is_name(name)
         found = (each.name.split(".") for each in self._folder.glob(f"{name}.*.qrels"))
         return sorted(parts[1] for parts in found if len(parts) == 3 and is_name(parts[1]))
+
+    def invite(self, name: str, assessors: Sequence[str], until_s: int, now_s: float) -> None:
+        """Note the people that were invited to judge a pool, of many the last ones. OSError."""
+        assert all(map(is_name, (name, *assessors)))
+        with self._lock:
+            known = {each: until for each, until in self._invited(name).items() if until > now_s}
+            for each in assessors:
+                known.pop(each, None)
+                known[each] = until_s
+            last = dict(list(known.items())[-ASSESSORS_MAX:])
+            write_private_text(self._folder / f"{name}.invited", msgspec.json.encode(last).decode())
+
+    def invited(self, name: str, now_s: float) -> list[str]:
+        """Return those with a link that is still good. OSError."""
+        assert is_name(name)
+        return sorted(each for each, until in self._invited(name).items() if until > now_s)
+
+    def _invited(self, name: str) -> dict[str, int]:
+        try:
+            with for_disk():
+                content = (self._folder / f"{name}.invited").read_bytes()
+            return msgspec.json.decode(content, type=dict[str, int])
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return {}
 
     def judgements(self, name: str, assessor: str) -> Judgements:
         """Return the grades that an assessor has given. OSError; ConfigError for a file of something else."""

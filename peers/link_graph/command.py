@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from mesh.client.gateway_client import GatewayClient
+from mesh.counts import counted
 from peers.link_graph.wire_messages import START_MAX
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, printable
 
@@ -52,7 +53,7 @@ def backlinks(
     for link in links:
         console.print(_line(link))
     about = "" if told["is_exact"] else "about "
-    numbers = f"{about}{told['n_links']} pages of {about}{told['n_domains']} domains"
+    numbers = f"{about}{counted(told['n_links'], 'page')} of {about}{counted(told['n_domains'], 'domain')}"
     print(f"{numbers} link to {printable(told['url'])}")
     if not told["n_links"]:
         print(NOTHING_YET, file=sys.stderr)

@@ -11,6 +11,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from mesh.client.gateway_client import GatewayClient
+from mesh.counts import counted
 from peers.link_graph.wire_messages import RANKED_MAX
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, printable
 
@@ -40,10 +41,14 @@ def ranks(
     console = Console(highlight=False)
     console.print(_table("page", "url", told["pages"]))
     console.print(_table("host", "host", told["hosts"]))
-    print(f"{told['n_pages']:,} pages are ranked{'' if told['is_settled'] else ', and ranks still change'}")
+    print(
+        f"{counted(told['n_pages'], 'page')} with a "
+        f"rank{'' if told['is_settled'] else ', and ranks still change'}"
+    )
     if told["n_left_out"]:
         print(
-            f"the links of {told['n_left_out']:,} pages count for nothing: `ranks_links_max` of the policy "
+            f"the links of {counted(told['n_left_out'], 'page')} count for nothing: `ranks_links_max` "
+            "of the policy "
             "says how many links a peer takes into account",
             file=sys.stderr,
         )

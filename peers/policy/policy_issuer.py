@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mesh.client.gateway_client import GatewayClient, GatewayError
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.keys.decree import POLICY, Signer
 from peers.policy import edits
@@ -130,7 +131,9 @@ class PolicyIssuer:
             new = edits.allowing(new, private)
         if policy is None or replace(new, issued_at=policy.issued_at) != policy:
             self.issue(new)  # also when none had said the same: the next wish is added to it
-        limit = "" if new.pages_max is None else f", until the mesh has visited {new.pages_max:,} pages"
+        limit = (
+            "" if new.pages_max is None else f", until the mesh has visited {counted(new.pages_max, 'page')}"
+        )
         return self._scope_of(new, policy, texts) + limit
 
     @staticmethod

@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from mesh.client.admin_token import signer_in
 from mesh.client.gateway_client import GatewayClient
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.keys.decree import Signer
 from peers.options import (
@@ -182,7 +183,7 @@ def _judge(
 
 def _show(told: dict[str, Any]) -> None:
     made = datetime.fromtimestamp(told["made_s"], UTC)
-    pages = f", {told['visited']} of at most {told['pages_max']} pages" if told["visited"] else ""
+    pages = f", {told['visited']} of at most {counted(told['pages_max'], 'page')}" if told["visited"] else ""
     why = f": {told['why']}" if told["why"] else ""
     state = _STATES[SubmissionState(told["state"])]
     line = f"{told['code']}  {made:%Y-%m-%d}  {told['url']}  {state}{pages}{why}"

@@ -11,6 +11,7 @@ import typer
 
 from mesh.client.admin_token import key_in
 from mesh.client.gateway_client import GatewayUnreachable
+from mesh.counts import counted
 from mesh.errors import ConfigError, unreadable
 from peers.options import (
     DATA,
@@ -219,7 +220,7 @@ def _line(notice: dict[str, Any]) -> str:
 
 
 def _tell_issued(as_json: bool, number: int, entries: tuple[WatchEntry, ...]) -> None:
-    sentence = f"list {number} with {len(entries):,} entries is on its way to all peers"
+    sentence = f"list {number} with {counted(len(entries), 'entry')} is on its way to all peers"
     if not entries:
         sentence = f"nothing is watched for any more (list {number})"
     print_told(as_json, {"number": number, "entries": len(entries)}, sentence)

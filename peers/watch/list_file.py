@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from mesh.counts import counted
 from mesh.errors import ConfigError, unreadable
 from mesh.keys.decree import DECREE_BYTES_MAX
 from peers.text.folding import fold
@@ -66,7 +67,8 @@ def checked(entries: Sequence[WatchEntry]) -> tuple[WatchEntry, ...]:
     size = len(list_body(entries, 0.0))
     if len(entries) > ENTRIES_MAX or size > DECREE_BYTES_MAX - 16:
         raise ConfigError(
-            f"the list has {len(entries):,} entries and {size:,} bytes, a decree {ENTRIES_MAX:,} and "
+            f"the list has {counted(len(entries), 'entry')} and {counted(size, 'byte')}, a decree "
+            f"{ENTRIES_MAX:,} and "
             f"{DECREE_BYTES_MAX:,}: leave some out"
         )
     return tuple(entries)

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from mesh.client.gateway_client import GatewayClient, GatewayError
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from peers.user_state import not_kept, write_whole
 from peers.webhooks.endpoint import Endpoint, NotDelivered
@@ -83,7 +84,7 @@ class SearchWatch:
                 say(f"no answer for {query!r}: {error}")
                 continue
             if n_new:
-                say(f"{n_new} new pages for {query!r}")
+                say(f"{counted(n_new, 'new page')} for {query!r}")
         self._save()
 
     def _read_notices(self, say: Callable[[str], None]) -> None:
@@ -97,7 +98,7 @@ class SearchWatch:
             return
         n_new = self.state.take_notices(answer, datetime.now(UTC).isoformat(timespec="seconds"))
         if n_new:
-            say(f"{n_new} new notices of watched words")
+            say(f"{counted(n_new, 'new notice')} of watched words")
         self._save()
 
     def _deliver(self, say: Callable[[str], None]) -> float:

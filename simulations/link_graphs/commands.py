@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 from rich.text import Text
 
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.process.collector import relax_collector
 from mesh.urls import canonical
@@ -112,7 +113,7 @@ def _urls_in(text: str) -> list[str]:
 
 def report_table(found: GraphReport) -> RenderableType:
     """For people."""
-    table = Table(title=f"{found.pages:,} pages, {found.links:,} links")
+    table = Table(title=f"{counted(found.pages, 'page')}, {counted(found.links, 'link')}")
     for heading in ("of", "mean", "10 %", "median", "90 %", "most"):
         table.add_column(heading, justify="left" if heading == "of" else "right")
     spreads = {
@@ -134,8 +135,10 @@ def report_table(found: GraphReport) -> RenderableType:
     )
     if found.hosts:
         text = (
-            f"{found.hosts:,} hosts; pairs of them with links: {found.host_links:,}; {found.inside_share:.1%}"
-            f" of the links stay inside their host; {found.linked_only:,} URLs are only linked to\n{text}"
+            f"{counted(found.hosts, 'host')}; pairs of them with links: {found.host_links:,}; "
+            f"{found.inside_share:.1%}"
+            " of the links stay inside their host; only linked to: "
+            f"{counted(found.linked_only, 'URL')}\n{text}"
         )
     if found.mirrors is not None:
         text += f"\n{_mirror_text(found.mirrors)}"
@@ -166,7 +169,7 @@ def _ranked(measure: str, title: str, first: Sequence[RankedName]) -> Table:
 
 def _mirror_text(mirrors: MirrorDegrees) -> str:
     return (
-        f"{mirrors.contents:,} contents differ: {mirrors.replication:.2f} pages for each "
+        f"{counted(mirrors.contents, 'different content')}: {mirrors.replication:.2f} pages for each "
         f"({BOOK_REPLICATION}); "
         f"{mirrors.mirrored_share:.1%} of the pages have mirrors, one at most {mirrors.degree.max - 1:,.0f}"
     )
@@ -175,9 +178,10 @@ def _mirror_text(mirrors: MirrorDegrees) -> str:
 def _hub_text(hubs: HubReport) -> str:
     what = f"hubs and authorities{', one voice a host' if hubs.by_hosts else ''}"
     if not hubs.links:
-        return f"{what}: none, no link between hosts among {hubs.pages:,} pages"
+        return f"{what}: none, no link between hosts among {counted(hubs.pages, 'page')}"
     outcome = "settled" if hubs.has_settled else "have not settled"
     return (
-        f"{what}, by {hubs.links:,} links between hosts among {hubs.pages:,} pages: {outcome} "
-        f"after {hubs.rounds:,} rounds, the last of which changed {hubs.change:.1e}"
+        f"{what}, by {counted(hubs.links, 'link')} between hosts among {counted(hubs.pages, 'page')}: "
+        f"{outcome} "
+        f"after {counted(hubs.rounds, 'round')}, the last of which changed {hubs.change:.1e}"
     )

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from simulations.studies.catalogue import QUICK, STUDIES
 from simulations.studies.figures import figure_of
@@ -82,7 +83,7 @@ def mount(app: typer.Typer, bar: Bar) -> None:
             write(outcome, out, study.name)
             outcomes.append(outcome)
             held = [claim.holds for claim in outcome.claims()]
-            print(f"{study.name}: {sum(held)} of {len(held)} statements of its source hold")
+            print(f"{study.name}: {sum(held)} of {counted(len(held), 'statement')} of its source hold")
         page = out / "index.html"
         page.write_text(report(outcomes), encoding="utf-8")
         print(f"all of it: {page}")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from simulations.studies.study import ends_of
 
@@ -115,7 +116,7 @@ def measure(row: Row, name: str, to: str, factor: float = 1.0) -> Row:
 
 def peers_named(count: int) -> str:
     """Name a mesh in a legend."""
-    return "1 peer" if count == 1 else f"{count} peers"
+    return counted(count, "peer")
 
 
 def name_axes(axes: Axes, title: str, x: str, y: str) -> None:

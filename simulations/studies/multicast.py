@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import numpy as np
 from msgspec import Meta
 
+from mesh.counts import counted
 from peers.gateway.model.messages import PagesFound
 from peers.gateway.search.shared_state import AGGREGATED_FROM
 from simulations.studies.figures import lines, measure, name_axes
@@ -144,7 +145,8 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
         yield Claim(
             BOOK,
             "a peer more costs the gateway no more than those before it",
-            f"{each:.0f} calls of a search for each of {most} peers, {each_before:.0f} of {before}",
+            f"{each:.0f} calls of a search for each of {counted(most, 'peer')}, {each_before:.0f} of "
+            f"{before}",
             each <= COST_OF_MORE * each_before,
         )
     worse = {

@@ -20,6 +20,7 @@ import numpy as np
 from msgspec import Meta
 from msgspec.structs import replace
 
+from mesh.counts import counted, plural_of
 from mesh.errors import ConfigError, unreadable
 from peers.crawler.model.settings import CrawlSettings
 from simulations.model.costs import ANSWERS, Costs, answer_ms, drawn_costs, query_cpu_s
@@ -203,12 +204,13 @@ def _refuse_absurd(parameters: PlanParameters) -> None:
         return
     if pages < hosts:
         raise ConfigError(
-            f"{pages:,.0f} pages cannot be on {hosts:,} hosts, each of which has one at least; "
+            f"{pages:,.0f} pages cannot be on {counted(hosts, 'host')}, each of which has one at least; "
             f"give fewer --hosts or more --pages"
         )
     if pages > hosts * most:
         raise ConfigError(
-            f"of a host {most:,.0f} pages are crawled at most, of {hosts:,} hosts {hosts * most:,.0f} and "
+            f"of a host {most:,.0f} pages are crawled at most, of {counted(hosts, 'host')} "
+            f"{hosts * most:,.0f} and "
             f"not {pages:,.0f}; give fewer --pages, or more --hosts or --host-pages"
         )
 
@@ -325,7 +327,8 @@ class CrawlPlan:
         machines, reason = self._machines_to_hold(costs)
         if machines > MACHINES_MAX:
             raise ConfigError(
-                f"{self.web.pages:,.0f} pages take {machines:,} machines or more, for their {reason}, and a "
+                f"{self.web.pages:,.0f} pages take {counted(machines, 'machine')} or more, for their "
+                f"{reason}, and a "
                 f"plan is for {MACHINES_MAX:,} at most; give fewer --pages, or larger machines"
             )
         hours, waits_for = self.hours(machines, costs)
@@ -419,7 +422,7 @@ def in_words(outcome: Outcome) -> str:
     wanted = outcome.parameters
     assert isinstance(wanted, PlanParameters)
     machines = _range(low["machines"], high["machines"], usual["machines"], "machine", "{:.0f}")
-    each = f" and {wanted.peers_each} peers" if wanted.peers_each > 1 else ""
+    each = f" and {counted(wanted.peers_each, 'peer')}" if wanted.peers_each > 1 else ""
     is_in_time = high["hours"] <= wanted.hours
     growth = (
         " More documents on a peer than were measured: how searches slow down then is an estimate."
@@ -465,7 +468,7 @@ def _assumed(wanted: PlanParameters, usual: Row) -> str:
 def _range(low: float, high: float, usual: float, unit: str, form: str = "{:.1f}") -> str:
     """Write a figure with its unit, and its range behind it where that is another."""
     if unit in ("machine", "hour"):
-        unit += "s" if usual != 1 or high > 1 else ""
+        unit = plural_of(unit) if usual != 1 or high > 1 else unit
     least, most, text = (form.format(value) for value in (low, high, usual))
     return f"{text} {unit}" if least == most == text else f"{text} {unit} [{least} to {most}]"
 

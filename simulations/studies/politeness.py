@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Meta
 
+from mesh.counts import counted
 from peers.crawler.model.politeness import delay_s
 from peers.crawler.model.settings import CrawlSettings
 from simulations.model.costs import Costs
@@ -207,7 +208,8 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
         yield Claim(
             BOOK,
             "where hosts want to be left alone, more machines stop helping",
-            f"with {polite:g} s between fetches of a host, {most} peers fetch {times:.2f} times the pages a "
+            f"with {polite:g} s between fetches of a host, {counted(most, 'peer')} fetch {times:.2f} "
+            "times the pages a "
             f"second of {before}: what binds is {rows[polite, most]['bottleneck']}",
             times < HELPS,
         )
@@ -217,7 +219,7 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
         "sim plan",
         "hosts that share a mesh evenly, until one goes on at its own pace, tell the hours within 20 %",
         f"{min(over.values()):.2f} to {max(over.values()):.2f} times the hours of the plan; the worst with "
-        f"{worst[0]:g} s and {worst[1]} peers",
+        f"{worst[0]:g} s and {counted(worst[1], 'peer')}",
         all(1 / PLANNED_WITHIN <= each <= PLANNED_WITHIN for each in over.values()),
     )
 

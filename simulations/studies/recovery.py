@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import numpy as np
 from msgspec import Meta
 
+from mesh.counts import counted
 from simulations.faults.fault_run import run_faults
 from simulations.faults.fault_runs import Sizes, costs_of
 from simulations.studies.figures import name_axes
@@ -59,7 +60,7 @@ def in_words(outcome: Outcome) -> str:
     for cost, values in _values(outcome).items():
         median, p90, most = np.percentile(values, (50, 90, 100)).tolist()
         parts.append(f"{cost}: median {median:.3g}, of nine in ten at most {p90:.3g}, at most {most:.3g}")
-    return f"Of {len(outcome.seeds)} runs, " + "; ".join(parts) + "."
+    return f"Of {counted(len(outcome.seeds), 'run')}, " + "; ".join(parts) + "."
 
 
 def claims(outcome: Outcome) -> Iterable[Claim]:
@@ -67,7 +68,7 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
     yield Claim(
         "the promises of the mesh, judged in every run",
         "nothing is lost, fetched twice, asked too soon or answered wrongly, whatever fails",
-        f"{broken.count(0.0)} of {len(broken)} runs kept every promise",
+        f"{broken.count(0.0)} of {counted(len(broken), 'run')} kept every promise",
         not any(broken),
     )
 

@@ -13,6 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.process.collector import relax_collector
 from simulations.traces.statistics import QuantitySpread, TraceInfo
@@ -53,7 +54,7 @@ def load(path: Path, is_partial: bool) -> list[TracedPage]:
     if not pages:
         raise ConfigError(f"the trace {path} has no pages; record a crawl that fetches some")
     if damages:
-        print(f"tianmesh: going on with {len(pages):,} pages", file=sys.stderr)
+        print(f"tianmesh: going on with {counted(len(pages), 'page')}", file=sys.stderr)
     return pages
 
 
@@ -114,7 +115,7 @@ def merge(
     damages: list[TraceDamage] | None = [] if is_partial else None
     count = merge_traces(traces, out, damages)
     warn([f"a trace {damage}" for damage in damages or ()])
-    print(f"{count:,} pages in {out}")
+    print(f"{counted(count, 'page')} in {out}")
 
 
 @app.command(epilog="Example: tianmesh trace synthesise web.trace big.trace --pages 1000000")
@@ -235,7 +236,9 @@ def queries_table(name: str, found: QueryStatistics) -> RenderableType:
             for value in (figure.value, figure.book)
         )
         table.add_row(figure.name, *cells)
-    text = f"{found.entries:,} entries" + (f" of {found.clients:,} clients" if found.clients else "")
+    text = counted(found.entries, "entry") + (
+        f" of {counted(found.clients, 'client')}" if found.clients else ""
+    )
     if found.order is None and found.backwards_share:
         text += (
             f"; {found.backwards_share:.1%} are earlier than the one before: no figures of their order; "
@@ -247,12 +250,12 @@ def queries_table(name: str, found: QueryStatistics) -> RenderableType:
 def _write(out: Path, pages: Iterable[TracedPage], source: str) -> None:
     from mesh.trace import write_trace
 
-    print(f"{write_trace(out, pages, {'source': source}):,} pages in {out}")
+    print(f"{counted(write_trace(out, pages, {'source': source}), 'page')} in {out}")
 
 
 def info_table(info: TraceInfo) -> RenderableType:
     """For people."""
-    table = Table(title=f"{info.pages:,} pages of {info.hosts:,} hosts")
+    table = Table(title=f"{counted(info.pages, 'page')} of {counted(info.hosts, 'host')}")
     for heading in ("of", "mean", "10 %", "median", "90 %", "most"):
         table.add_column(heading, justify="left" if heading == "of" else "right")
     for name, spread, digits in (
@@ -270,8 +273,9 @@ def info_table(info: TraceInfo) -> RenderableType:
     seconds, size = info.page_seconds_fit, info.page_bytes_fit
     shape = info.bow_tie
     text = (
-        f"{info.visits:,} visits in {info.hours:,.2f} hours, {info.bytes / 1e6:,.1f} MB; status {statuses}\n"
-        f"{info.domains:,} domains, {info.seeds:,} seeds; "
+        f"{counted(info.visits, 'visit')} in {info.hours:,.2f} hours, {info.bytes / 1e6:,.1f} MB; "
+        f"status {statuses}\n"
+        f"{counted(info.domains, 'domain')}, {counted(info.seeds, 'seed')}; "
         f"{info.largest_host} has {info.largest_share:.1%} of the pages\n"
         f"links: {info.inside_share:.1%} inside their host, {info.outside_share:.1%} to other hosts, "
         f"{info.missing_share:.1%} to what is not in the trace\n"

@@ -6,6 +6,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from mesh.counts import counted
 from peers.judging.counterfactual import Estimate, RankingWorth
 from simulations.traces.log_clicks import LogClicks, policy_line
 
@@ -32,9 +33,8 @@ def _ranks_table(found: LogClicks) -> Table:
 
 
 def _sentences(found: LogClicks) -> list[str]:
-    said = [
-        f"{found.clicks:,} clicks of {found.clients:,} clients on {found.lists:,} lists of queries and days"
-    ]
+    seen = f"{counted(found.clicks, 'click')} of {counted(found.clients, 'client')}"
+    said = [f"{seen} on {counted(found.lists, 'list')} of queries and days"]
     if not found.moved:
         said.append("no result was in several places, so nothing tells worth and place apart")
         return said
@@ -44,7 +44,7 @@ def _sentences(found: LogClicks) -> list[str]:
         "cascade": "the results above, at which readers stop",
     }
     said.append(
-        f"{found.moved:,} results were in several places; how far readers look is best explained by "
+        f"in several places: {counted(found.moved, 'result')}; how far readers look is best explained by "
         f"{models[found.model]}"
     )
     if line := policy_line(found):
@@ -58,7 +58,7 @@ def _worth(name: str, worth: RankingWorth) -> str:
     left_out = f", {worth.unknown:,} at places of which nothing is known" if worth.unknown else ""
     return (
         f"{name}: {_interval(worth.clipped)} a reader, {_interval(worth.normalised)} of what is looked for "
-        f"({worth.clicks:,} clicks, {worth.unplaced:,} on results that it has not{left_out})"
+        f"({counted(worth.clicks, 'click')}, {worth.unplaced:,} on results that it has not{left_out})"
     )
 
 

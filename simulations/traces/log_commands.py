@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from mesh.client.admin_token import key_in
+from mesh.counts import counted
 from mesh.errors import ConfigError
 from peers.options import (
     DATA,
@@ -62,7 +63,9 @@ def keep(
         return edits.keeping_log(policy, days, datetime.now(UTC).date(), clicks=clicks)
 
     told = (
-        f"searches are logged for {days} days" if days else "searches are not logged, and the log is deleted"
+        f"searches are logged for {counted(days, 'day')}"
+        if days
+        else "searches are not logged, and the log is deleted"
     )
     _issue(edit, told, key, gateway, token, data, as_json)
 
@@ -111,7 +114,7 @@ def show_unmet(
     if found:
         Console().print(table)
     else:
-        print(f"no query of five clients or more on a day had fewer than {hits} hits")
+        print(f"no query of five clients or more on a day had fewer than {counted(hits, 'hit')}")
 
 
 @app.command(epilog="Example: tianmesh log export queries.log --clicks clicks.log")
@@ -140,7 +143,10 @@ def export(
     if as_json:
         print_json({"requests": n_requests, "clicks": n_clicks, "queries_left_out": n_rare})
     else:
-        print(f"{n_requests:,} requests and {n_clicks:,} clicks; {n_rare:,} rare queries are left out")
+        print(
+            f"{counted(n_requests, 'request')} and {counted(n_clicks, 'click')}; left out: "
+            f"{counted(n_rare, 'rare query')}"
+        )
 
 
 @app.command(epilog="Examples: tianmesh log rankings   tianmesh log rankings --json")

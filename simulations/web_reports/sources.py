@@ -13,7 +13,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from peers.crawler.model.url_rows import UrlRow
+from mesh.counts import counted
+from peers.crawler.model.url_rows import SAME, UrlRow
 from peers.crawler.model.wire_messages import LinkUse
 from peers.exporting.export_run import BATCH_BYTES, BATCH_PAGES, of_sites, pages_of, policy_of, shown
 from peers.exporting.peer_files import PeerFiles
@@ -105,7 +106,7 @@ def _add(taken: TakenFacts, plan: ReportPlan, gathered: GatheredPages) -> None:
         gathered.damaged += taken.n_damaged
     for page in taken.pages:
         if len(gathered.pages) >= plan.pages_max:
-            gathered.part = f"the first {plan.pages_max:,} pages"
+            gathered.part = f"the first {counted(plan.pages_max, 'page')}"
             return
         if is_wanted(page.url):
             gathered.pages.add(page)
@@ -161,7 +162,8 @@ def _answers(peers: Iterable[PeerFiles]) -> Counter[str]:
     answers = Counter[str]()
     for _, rows in groupby(merge(*(peer.url_rows() for peer in peers), key=by_key), by_key):
         newest = max((row for _, row in rows), key=_age)
-        answers[newest.outcome[1:] or QUEUED] += 1
+        outcome = "D200" if newest.outcome == SAME else newest.outcome
+        answers[outcome[1:] or QUEUED] += 1
     return answers
 
 

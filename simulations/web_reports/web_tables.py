@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from mesh.counts import counted
 from simulations.traces.statistics import QuantitySpread
 from simulations.web_reports.growth import Growth
 from simulations.web_reports.page_columns import LINKS_MAX, TAG_WEIGHTS
@@ -27,17 +28,18 @@ def web_tables(found: WebReport) -> RenderableType:
     if found.part:
         parts.append(Text(f"of a part only: {found.part}", style="bold yellow"))
     sites = (
-        f"{found.pages:,} pages of {_many(found.hosts, 'host')} in {_many(found.domains, 'domain')}; "
+        f"{counted(found.pages, 'page')} of {counted(found.hosts, 'host')} in "
+        f"{counted(found.domains, 'domain')}; "
         f"{found.largest_host} has {found.largest_share:.1%} of them"
     )
-    counted = (
+    kinds = (
         ("answers", found.answers),
         ("types", found.types),
         ("languages", {name or "not known": count for name, count in found.languages.items()}),
     )
-    lines = [sites, *(f"{name}: {_counted(counts)}" for name, counts in counted)]
+    lines = [sites, *(f"{name}: {_most_of(counts)}" for name, counts in kinds)]
     if found.damaged:
-        lines.append(f"{_many(found.damaged, 'record')} could not be read")
+        lines.append(f"{counted(found.damaged, 'record')} could not be read")
     parts += [Text("\n".join(lines)), _beside_the_book(found), _spreads(found), _tags(found)]
     lines = [f"pages by the levels of their paths: {_by_number(found.pages_by_level)}"]
     if found.links is not None:
@@ -116,7 +118,9 @@ def _spreads(found: WebReport) -> Table:
 
 
 def _tags(found: WebReport) -> Table:
-    title = f"elements of {found.html_pages:,} pages of HTML, and what a word in them weighs by the book"
+    title = (
+        f"elements of {counted(found.html_pages, 'page')} of HTML, and what a word in them weighs by the book"
+    )
     table = Table(*(TAG_GROUPS * ("element", "pages", "weight")), title=title, box=SIMPLE_HEAD)
     cells = [
         (name, f"{share:.1%}", str(TAG_WEIGHTS[name] or ""))
@@ -146,7 +150,7 @@ def growth_line(what: str, growth: Growth, n_pages: int) -> str:
     per_bar = -(-len(growth.new) // BARS)
     sums = [sum(growth.new[at : at + per_bar]) for at in range(0, len(growth.new), per_bar)]
     bars = " ".join(f"{each:,}" for each in sums)
-    told = f"new {what} in each {per_bar * growth.window:,} pages, as fetched: {bars}; "
+    told = f"new {what} in each {counted(per_bar * growth.window, 'page')}, as fetched: {bars}; "
     behind = f"{growth.per_1000_behind:,.2f} per 1,000 pages"
     if growth.flat_from is None:
         return told + f"never flat: the last tenth still brought {behind}, in the mean {growth.per_1000:,.2f}"
@@ -159,7 +163,8 @@ def growth_line(what: str, growth: Growth, n_pages: int) -> str:
 def _shape_line(links: LinkReport) -> str:
     shape = links.shape.bow_tie
     return (
-        f"{links.links:,} links from page to page; {links.shape.strong_components:,} strong components: of "
+        f"{counted(links.links, 'link')} from page to page; {links.shape.strong_components:,} strong "
+        "components: of "
         f"the largest {shape.core:.1%} of the pages, {shape.into:.1%} lead to it, it leads to "
         f"{shape.out:.1%}; tubes {shape.tubes:.1%}, tendrils {shape.tendrils:.1%}, apart {shape.apart:.1%}; "
         f"from entrances {links.shape.unreached_share:.1%} are not reached"
@@ -170,14 +175,10 @@ def _by_number(counts: Sequence[int]) -> str:
     return ", ".join(f"{number}: {count:,}" for number, count in enumerate(counts) if count)
 
 
-def _counted(counts: Mapping[str, int]) -> str:
+def _most_of(counts: Mapping[str, int]) -> str:
     shown = [f"{escape(name)} {count:,}" for name, count in islice(counts.items(), COUNTED_SHOWN)]
     rest = sum(islice(counts.values(), COUNTED_SHOWN, None))
     return ", ".join([*shown, *([f"others {rest:,}"] if rest else [])])
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _factor(value: float | None) -> str:

@@ -17,6 +17,7 @@ from mesh.urls import (
     canonical_with_ftp,
     fingerprint,
     has_host,
+    has_login,
     host_of,
     hostname_of,
     is_canonical,
@@ -309,6 +310,23 @@ def test_book_6_2_a_host_is_a_name_without_scheme_and_port(
 def test_rfc1035_2_3_4_only_the_root_has_no_name(authority: str) -> None:
     assert canonical(f"http://{authority}/") is None
     assert canonical(f"//{authority}/x", BASE) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("ftp://user:secret@a.test/pub/", True),
+        ("HTTP://user@a.test", True),
+        ("http://@a.test/", True),
+        ("http://a.test/@user", False),
+        ("http://a.test?to=me@a.test", False),
+        ("http://a.test\\\\@user", False),
+        ("ftp://a.test/pub/", False),
+        ("me@a.test", False),
+    ],
+)
+def test_a_login_in_a_url_is_seen(url: str, expected: bool) -> None:
+    assert has_login(url) is expected
 
 
 @pytest.mark.parametrize("is_rooted", [False, True])

@@ -39,5 +39,5 @@ def test_nothing_is_said_of_a_mesh_that_is_ready(gateway: FakeGateway) -> None:
 
 def test_a_mesh_that_does_not_become_ready_is_asked_once_at_least(gateway: FakeGateway) -> None:
     gateway.readiness = [WAITING]
-    with pytest.raises(NotReady, match="3 of 10 slots are not answered after 0 s"):
+    with pytest.raises(NotReady, match="3 of 10 slots without an answer after 0 s"):
         told(gateway, 0.0)

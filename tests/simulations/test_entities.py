@@ -13,8 +13,16 @@ from mesh.errors import RemoteProtocolError
 from peers.crawler.model.settings import CrawlSettings
 from peers.entities.entities import Entities, EntityStatistics
 from peers.entities.seal import RowKey
-from peers.entities.sealed_row import KEY_BYTES, NONCE_BYTES, SealedRow, name_of, row_bytes, row_in
-from peers.entities.wire_messages import FULL, OFF, OUTDATED, UNTRUE
+from peers.entities.sealed_row import (
+    KEY_BYTES,
+    NONCE_BYTES,
+    SealedRow,
+    name_of,
+    row_bytes,
+    row_in,
+    slot_of_key,
+)
+from peers.entities.wire_messages import FULL, OFF, OUTDATED, UNTRUE, KeepSealed
 from peers.gateway.model.messages import FindRow, KeepRow, RowAnswered, RowFound
 from peers.handover.item_store import Item
 from peers.policy.entity_rules import EntityRules
@@ -258,6 +266,57 @@ def test_only_rows_of_their_owner_and_their_time_are_taken_and_no_more_than_the_
     assert mesh.keep(2, row_of(2, number=2)) == "", "a change of one that is there"
     assert mesh.keep(2, row_of(2, number=2)) == "", "the same once more"
     assert mesh.keep(2, row_of(2, number=1)) == OUTDATED
+
+
+def test_a_peer_that_has_given_slots_away_has_room_at_once() -> None:
+    """It counted rows of slots that had gone until its next sweep, and refused for up to an hour."""
+    mesh = Mesh(3, started=1, rules=EntityRules(days=40, rows_max=12))
+    for each in range(1, 13):
+        assert mesh.keep(each, row_of(each)) == ""
+    assert mesh.keep(13, row_of(13)) == FULL
+    for machine in mesh.machines[1:]:
+        machine.start()
+    mesh.pass_time(60.0)
+    mesh.rest()
+    told = mesh.actor(mesh.machines[0])
+    assert told._ownership is not None
+    n_kept = sum(bool(told._ownership.kept[item.slot]) for item in mesh.rows(mesh.machines[0]))
+    assert len(told._places) == n_kept < 12
+
+
+def test_no_member_takes_the_places_of_others() -> None:
+    """One gateway could fill all places of a peer, and one member send it rows without a bound of its own."""
+    mesh = Mesh(2, rules=EntityRules(days=40, rows_max=20))
+    owned = next(iter(mesh.running))
+    actor = mesh.actor(owned)
+    ownership = actor._ownership
+    assert ownership is not None
+    keys = [each for each in range(1, 400) if ownership.owner_of(_slot(each)) == owned.peer][:70]
+    refusals = []
+    for each in keys[:20]:
+        actor._bringer = "liar"
+        refusals.append(actor._keep(KeepSealed(1, key_of(each).public, row_of(each))))
+    assert refusals.count("") == 10
+    assert refusals[10:] == [FULL] * 10
+    actor._bringer = "honest"
+    assert actor._keep(KeepSealed(1, key_of(keys[30]).public, row_of(keys[30]))) == ""
+
+    def accepts(each: int) -> bool:
+        value = row_bytes(row_of(each))
+        if is_taken := actor._accepts(_slot(each), name_of(key_of(each).public), value):
+            actor._store.put(_slot(each), name_of(key_of(each).public), value)
+        return is_taken
+
+    actor._bringer = "another liar"
+    assert sum(accepts(each) for each in keys[31:]) < 20
+    actor._bringer = "honest"
+    assert actor._keep(KeepSealed(1, key_of(keys[20]).public, row_of(keys[20]))) == FULL, "there are two"
+    actor._bringer = owned.peer
+    assert accepts(keys[21]), "a member that has brought nothing is believed"
+
+
+def _slot(entity: int) -> int:
+    return slot_of_key(key_of(entity).public, SLOTS)
 
 
 def test_an_entity_is_changed_and_forgotten_after_a_policy_has_fewer_days() -> None:

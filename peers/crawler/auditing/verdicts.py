@@ -71,7 +71,12 @@ class Verdicts:
             return ""
         self._suspects.add(peer)
         urls = " ".join(each.url for each in list(differing)[-EVIDENCE_MAX:])
-        return f"{len(differing)} of {len(self._findings[peer])} pages, at {len(domains)} domains: {urls}"
+        from mesh.counts import counted  # loaded where somebody is found out
+
+        return (
+            f"{len(differing)} of {counted(len(self._findings[peer]), 'page')}, at "
+            f"{counted(len(domains), 'domain')}: {urls}"
+        )
 
     def _note(self, peer: str, finding: _Finding) -> None:
         findings = self._findings[peer]

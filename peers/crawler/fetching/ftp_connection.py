@@ -195,9 +195,20 @@ class FtpConnection:
             raise ExchangeError(FailureReason.CROWDED, f"the largest, {incoming.n_bytes} bytes had come")
         if not is_whole:
             self._is_over = True  # its last reply would be taken for one to another command
-        elif (await self._reply()).kind != 2:
-            raise ExchangeError(FailureReason.RESET, "the transfer broke off")
+        else:
+            await self._end_transfer()
         return body, is_whole
+
+    async def _end_transfer(self) -> None:
+        """Wait for the word that all has come, as long as for a connection; some servers send none.
+
+        Where the session stays open, and its server closed the data in order, all has come. One that dies
+        closes both: of that nothing is kept.
+        """
+        with trio.move_on_after(self._limits.connect_s) as waiting:
+            if (await self._reply()).kind != 2:
+                raise ExchangeError(FailureReason.RESET, "the transfer broke off")
+        self._is_over |= waiting.cancelled_caught
 
     async def _passive_port(self) -> int:
         """Have the server listen, and return on which port; where, is known."""

@@ -6,9 +6,10 @@
     either, the high bit of state set, ... course(5)                     where it says more than the depth
 
 A *visit* ends with an outcome, which raises the number of visits: done (D), failed (F) or excluded (X), and
-a detail: `D200`, `D304`, `Ftimeout`, `Xrobots`. Nothing is final: every row says when the URL is due, which
-is 0 for one that was never visited and infinity for one that is not to be visited again. A URL with a page
-in the archive has its text in the row, for link texts that come later, until a visit finds the page gone.
+a detail: `D200`, `D304`, `D200_same` (what the archive has was sent again), `Ftimeout`, `Xrobots`. Nothing is
+final: every row says when the URL is due, which is 0 for one that was never visited and infinity for one that
+is not to be visited again. A URL with a page in the archive has its text in the row, for link texts that
+come later, until a visit finds the page gone.
 
 The hops are the redirects in a row that led to a URL, and above them (`LISTS_BIT`) how many sitemaps, each
 named by the one before it: so an index of indexes comes to an end wherever its parts are read. The icon of a
@@ -53,6 +54,8 @@ ETAG_CHARS_MAX: Final = 128  # longer ones are not kept; one has some 40
 VALIDATOR_CHARS_MAX: Final = 200  # in a row, whoever made it; a date has 29
 ROW_BYTES_MAX: Final = 4_096
 NO_DIGEST: Final = bytes(8)
+SAME: Final = "D200_same"  # outcome of a visit that was sent again what the archive has
+UNCHANGED: Final = ("D304", SAME)  # outcomes of visits that made no version
 LISTS_BIT: Final = 6  # of the hops, from which on they count lists: 3 at most
 REDIRECTS_MAX: Final = (1 << LISTS_BIT) - 1  # and the mask of these in the hops
 ICON_HOPS: Final = REDIRECTS_MAX  # of the icon of a site; a page that is linked to as well is a page

@@ -116,8 +116,7 @@ def extract(
         return ParseFailed(fetched.url, FailureReason.BODY_TOO_LARGE)
     except Undecodable:
         return ParseFailed(fetched.url, FailureReason.DECODING)
-    stamp = Stamp(visit, fetched.started_at)
-    digest = xxh3_64_digest(fetched.body)
+    stamp, digest = Stamp(visit, fetched.started_at), xxh3_64_digest(fetched.body)
     if fetched.status not in PAGE_STATUSES:  # a page that was there is gone
         return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
     if media_type in ICON_MEDIA_TYPES:  # it was asked for as one
@@ -134,13 +133,14 @@ def extract(
     except NotHtml:
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     page = said.page
-    if page.type == LISTING:  # it is the same as long as its entries are, whatever is around them
-        digest = _entries_digest(page)
+    links_said = headers_of(fetched, LINK)
+    if page.type == LISTING or tags or links_said or refresh:
+        digest = _page_digest(page, digest, (*tags, *links_said, refresh))
     sought = NOTHING_SOUGHT if find_sought is None else find_sought(page)
     return PageParsed(
         url=fetched.url,
         records=_records(fetched, stamp, said.content),
-        document=document_of(page, stamp, header_of(fetched, "last-modified"), headers_of(fetched, LINK)),
+        document=document_of(page, stamp, header_of(fetched, "last-modified"), links_said),
         links=_links(page, pages_listed(fetched.url, fetched.body, "", content_type) if is_feed else None),
         digest=digest,
         lack=said.lack,
@@ -165,10 +165,16 @@ def _icon(fetched: PageFetched, stamp: Stamp, digest: bytes) -> PageParsed | Par
     return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
 
 
-def _entries_digest(page: ParsedPage) -> bytes:
-    from peers.crawler.parsing.directory_index import entries_mark
+def _page_digest(page: ParsedPage, digest: bytes, said: Sequence[str]) -> bytes:
+    """Return the digest by which a page is the same: of its body, and of the headers that speak of it.
 
-    return xxh3_64_digest(entries_mark(page))
+    A directory is the same as long as its entries are, whatever is around them.
+    """
+    if page.type == LISTING:
+        from peers.crawler.parsing.directory_index import entries_mark
+
+        return xxh3_64_digest(entries_mark(page))
+    return xxh3_64_digest("\n".join((digest.hex(), *said)).encode())
 
 
 def text_mark(page: ParsedPage) -> int:

@@ -79,6 +79,7 @@ class Oddity(StrEnum):
     NO_LANGUAGE = "no_language"
     NO_TYPE = "no_type"
     NO_DATE = "no_date"
+    ENDS_FIRST = "ends_first"  # the second date of a span is before the first
     NO_CLASS = "no_class"
     NO_SIZE = "no_size"
     NO_VALUE = "no_value"  # nothing behind the colon
@@ -98,6 +99,7 @@ class Oddity(StrEnum):
     NO_DEFINITION = "no_definition"  # no title or heading has what was to be defined: its words are searched
     CUT_SHORT = "cut_short"  # it cost too much: the best of what was looked at is shown
     AS_OF = "as_of"  # pages are found as they were, and links to them as they are
+    YET_TO_COME = "yet_to_come"  # of a time that is not over pages are found as they are
     NO_PAST = "no_past"  # pages are searched as they are: of then they are not kept for searches
     NO_CURSOR = "no_cursor"  # it is none of this query: its first page is shown
 

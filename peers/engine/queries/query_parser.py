@@ -335,6 +335,8 @@ class _Compiler:
         if literal is None:
             is_empty = not condition.value.strip()
             oddity = Oddity.NO_VALUE if is_empty else _UNKNOWN.get(condition.operator, Oddity.NO_VALUE)
+            if oddity is Oddity.NO_DATE and _ends_first(condition):
+                oddity = Oddity.ENDS_FIRST
             self._remarks.note(oddity, condition.typed)
         elif condition.operator is Operator.LINK:
             self._remarks.note(Oddity.NO_LINKS, condition.typed)
@@ -537,12 +539,22 @@ def _period_of(value: str) -> tuple[float, float] | None:
 
 def _span_of(condition: Condition) -> tuple[float, float] | None:
     """Return the moment, or the span, that is asked for; None when it makes no sense."""
+    span = _ends_of(condition)
+    return span if span is not None and span[0] <= span[1] else None
+
+
+def _ends_first(condition: Condition) -> bool:
+    span = _ends_of(condition) if condition.operator in _SPANS else None
+    return span is not None and span[0] > span[1]
+
+
+def _ends_of(condition: Condition) -> tuple[float, float] | None:
+    """Return the begin and the end that are asked for, as they were typed; None when they make no sense."""
     first, dots, last = condition.value.strip().partition("..")
     begin, end = _period_of(first), _period_of(last or first)
     if begin is None or end is None or bool(dots) != (condition.operator is Operator.BETWEEN):
         return None
-    span = (begin[0] if dots else end[1]), end[1]
-    return span if span[0] <= span[1] else None
+    return (begin[0] if dots else end[1]), end[1]
 
 
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s?([kmgt]?)(?:i?b)?", re.ASCII | re.IGNORECASE)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from functools import reduce
 from typing import Final
 
-from mesh.actors.actor import Address, Message, Send
+from mesh.actors.actor import Message
 from mesh.actors.ownership import Ownership
 from peers.entities.sealed_row import SealedRow, is_row, joined, slot_of_key
 from peers.entities.wire_messages import UNTRUE, KeepSealed, ReadSealed, SealedKept, SealedTold
-from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.owner_orders import Current, OwnerOrders
-from peers.gateway.errands.round import Round
+from peers.gateway.errands.team_errand import RowsErrand
 from peers.gateway.model.messages import FindRow, KeepRow, RowAnswered, RowFound
 
-READ_S_MAX: Final = 2.0
-_NOBODY: Final[Set[str]] = frozenset()
 _ACTOR: Final = "entities"
 
 
@@ -41,45 +37,30 @@ class RowErrand(OwnerOrders):
         return self.answer(UNTRUE)
 
 
-class RowLookup(Errand):
-    """Answers one `FindRow` by one `RowFound`: the rows of the team, joined.
+class RowLookup(RowsErrand):
+    """Answers one `FindRow` by one `RowFound`: the rows of the team, joined."""
 
-    That none has a row is known once each has said so by a policy with entities: who is late may have it.
-    """
+    actor = _ACTOR
 
     def __init__(self, number: int, me: str, order: FindRow, ownership: Ownership) -> None:
-        super().__init__(number, me, order.ticket)
+        slot = slot_of_key(order.public, ownership.table.slot_count)
+        super().__init__(number, me, order.ticket, slot, ownership)
         self._public = order.public
         self._rows: list[SealedRow] = []
-        team = ownership.team_of(slot_of_key(order.public, ownership.table.slot_count))
-        self._team = [peer for peer in team if peer in ownership.alive]
-        self._untold = set(self._team) or {""}  # where none lives, nobody can say
 
-    def start(self, now: float) -> list[Send]:
-        request = self._number_question()
-        questions = dict.fromkeys(self._team, ReadSealed(request, self._public))
-        self._round = Round(request, _ACTOR, questions, _NOBODY, now, READ_S_MAX)
-        return self._end_if_over(now) or self._round.ask_each()
+    def _question(self, request: int, peer: str) -> Message:
+        return ReadSealed(request, self._public)
 
-    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
-        if not isinstance(message, SealedTold) or not self._round.accepts(source, message.request):
-            return None
-        self._round.settle(source.peer)
-        if message.is_on:
-            self._untold.discard(source.peer)
-        if message.row is not None and is_row(self._public, message.row):
-            self._rows.append(message.row)
-        return self._end_if_over(now)
+    def _request_of(self, message: Message) -> int | None:
+        return message.request if isinstance(message, SealedTold) else None
 
-    def wake(self, now: float) -> list[Send]:
-        repeated = self._round.wake(now)
-        return self._end_if_over(now) or repeated
+    def _take(self, peer: str, answer: Message) -> None:
+        assert isinstance(answer, SealedTold)
+        if answer.is_on:
+            self._untold.discard(peer)
+        if answer.row is not None and is_row(self._public, answer.row):
+            self._rows.append(answer.row)
 
-    def wake_at(self) -> float:
-        return self._round.wake_at()
-
-    def _end_if_over(self, now: float) -> list[Send]:
-        if not self._round.is_over(now):
-            return []
+    def _gathered(self) -> Message:
         row = reduce(joined, self._rows) if self._rows else None
-        return self._end(RowFound(self.ticket, not self._untold, row))
+        return RowFound(self.ticket, self.is_complete, row)

@@ -15,6 +15,7 @@ from mesh.urls import host_of, is_canonical
 from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.owner_orders import Current, OwnerOrders, Step
 from peers.gateway.errands.round import Round
+from peers.gateway.errands.team_errand import RowsErrand
 from peers.gateway.model.messages import (
     FindSubmission,
     JudgeSite,
@@ -41,7 +42,6 @@ from peers.submissions.wire_messages import (
     ToldSubmission,
 )
 
-READ_S_MAX: Final = 2.0
 LIST_S_MAX: Final = 5.0
 _NOBODY: Final[frozenset[str]] = frozenset()
 _ACTOR: Final = "submissions"
@@ -120,48 +120,31 @@ def submission_order(
             return ReportErrand(number, me, order, current)
 
 
-class SubmissionLookup(Errand):
-    """Answers one `FindSubmission` by one `SubmissionFound`: the rows of the team, joined.
+class SubmissionLookup(RowsErrand):
+    """Answers one `FindSubmission` by one `SubmissionFound`: the rows of the team, joined."""
 
-    That there is none is known once each has said so by a policy with submissions, as of entities.
-    """
+    actor = _ACTOR
 
     def __init__(self, number: int, me: str, order: FindSubmission, ownership: Ownership) -> None:
-        super().__init__(number, me, order.ticket)
+        super().__init__(number, me, order.ticket, slot_of_code(order.code), ownership)
         self._code, self._slot_of = order.code, ownership.slot_of
         self._rows: list[ToldSubmission] = []
-        slot = slot_of_code(order.code)
-        team = ownership.team_of(slot) if slot < ownership.table.slot_count else ()
-        self._team = [peer for peer in team if peer in ownership.alive]
-        self._untold = set(self._team or team)
 
-    def start(self, now: float) -> list[Send]:
-        request = self._number_question()
-        questions = {peer: ReadSubmissions(request, self._code) for peer in self._team}
-        self._round = Round(request, _ACTOR, questions, _NOBODY, now, READ_S_MAX)
-        return self._end_if_over(now) or self._round.ask_each()
+    def _question(self, request: int, peer: str) -> Message:
+        return ReadSubmissions(request, self._code)
 
-    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
-        if not isinstance(message, SubmissionsTold) or not self._round.accepts(source, message.request):
-            return None
-        self._round.settle(source.peer)
-        if message.is_on:
-            self._untold.discard(source.peer)
-        self._rows += [row for row in _sound(message.rows, self._slot_of) if row.code == self._code]
-        return self._end_if_over(now)
+    def _request_of(self, message: Message) -> int | None:
+        return message.request if isinstance(message, SubmissionsTold) else None
 
-    def wake(self, now: float) -> list[Send]:
-        repeated = self._round.wake(now)
-        return self._end_if_over(now) or repeated
+    def _take(self, peer: str, answer: Message) -> None:
+        assert isinstance(answer, SubmissionsTold)
+        if answer.is_on:
+            self._untold.discard(peer)
+        self._rows += [row for row in _sound(answer.rows, self._slot_of) if row.code == self._code]
 
-    def wake_at(self) -> float:
-        return self._round.wake_at()
-
-    def _end_if_over(self, now: float) -> list[Send]:
-        if not self._round.is_over(now):
-            return []
+    def _gathered(self) -> Message:
         row = reduce(joined, (told.row for told in self._rows)) if self._rows else None
-        return self._end(SubmissionFound(self.ticket, not self._untold, row))
+        return SubmissionFound(self.ticket, self.is_complete, row)
 
 
 class SubmissionList(Errand):

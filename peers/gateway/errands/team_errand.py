@@ -1,4 +1,4 @@
-"""Asking one question of each peer that keeps the slot of a URL, or of its links."""
+"""Asking one question of each peer that keeps a slot: of a URL, of its links, or of rows by other names."""
 
 from __future__ import annotations
 
@@ -14,31 +14,29 @@ from peers.gateway.errands.round import Round
 _NOBODY: frozenset[str] = frozenset()  # is known to be silent: a team is small, and all of it is wanted
 
 
-class TeamErrand(Errand):
+class SlotErrand(Errand):
     """Asks the owner of the slot and its standbys, and ends with the answers that came in time.
 
     Attributes:
       actor: who answers at each peer.
       limit_s: seconds after which the answers that came have to do.
-      url: what it is about.
       team: who is asked, the owner first; who is down is not.
     """
 
     actor: ClassVar[str]
     limit_s: ClassVar[float] = 2.0
 
-    def __init__(self, number: int, me: str, ticket: int, url: str, ownership: Ownership) -> None:
+    def __init__(self, number: int, me: str, ticket: int, slot: int, ownership: Ownership) -> None:
         super().__init__(number, me, ticket)
-        self.url = url
-        self.slot = ownership.slot_of(host_of(url))
-        self.team = tuple(peer for peer in ownership.team_of(self.slot) if peer in ownership.alive)
+        self.slot = slot
+        team = ownership.team_of(slot) if slot < ownership.table.slot_count else ()  # there is no such slot
+        self.team = tuple(peer for peer in team if peer in ownership.alive)
 
     def start(self, now: float) -> list[Send]:
         request = self._number_question()
-        # Each has a letter of its own: it is for nobody else.
         questions = {peer: self._question(request, peer) for peer in self.team}
         self._round = Round(request, self.actor, questions, _NOBODY, now, self.limit_s)
-        return self._end_if_over(now) or self._round.ask()
+        return self._end_if_over(now) or self._round.ask_each()
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
         request = self._request_of(message)
@@ -72,3 +70,27 @@ class TeamErrand(Errand):
 
     def _end_if_over(self, now: float) -> list[Send]:
         return self._end(self._gathered()) if self._round.is_over(now) else []
+
+
+class TeamErrand(SlotErrand):
+    """Asks those that keep the slot of a URL, which is `url`."""
+
+    def __init__(self, number: int, me: str, ticket: int, url: str, ownership: Ownership) -> None:
+        super().__init__(number, me, ticket, ownership.slot_of(host_of(url)), ownership)
+        self.url = url
+
+
+class RowsErrand(SlotErrand):
+    """Finds a row of a store that a policy switches on, joined of those that the team tells.
+
+    That none has it is known once each has said so by a policy with the store: who is late may have it.
+    """
+
+    def __init__(self, number: int, me: str, ticket: int, slot: int, ownership: Ownership) -> None:
+        super().__init__(number, me, ticket, slot, ownership)
+        there_is = slot < ownership.table.slot_count
+        self._untold = set(self.team) or ({""} if there_is else set())  # where none lives, none can say
+
+    @property
+    def is_complete(self) -> bool:
+        return not self._untold

@@ -68,7 +68,7 @@ class ClientAccess:
             return
         wait_s = self._backend.take_seeds(self.client_of(request), count)
         if wait_s:
-            hint = f"a client may give {settings.client_seeds_per_hour:,} seeds an hour here"
+            hint = f"seeds of a client in an hour here: {settings.client_seeds_per_hour:,} at most"
             raise Refusal(429, hint, {"Retry-After": str(ceil(wait_s))})
 
     def count_changes(self, request: Request, urls: Sequence[str]) -> None:
@@ -78,7 +78,7 @@ class ClientAccess:
         wait_s = self._backend.take_changes(Counter(map(host_of, urls)))
         if wait_s:
             limit = self._backend.settings.host_changes_per_hour
-            hint = f"of one host {limit:,} pages an hour can have changed here"
+            hint = f"pages of one host that can have changed in an hour here: {limit:,}"
             raise Refusal(429, hint, {"Retry-After": str(ceil(wait_s))})
 
     def may_submit(self, request: Request, day_max: int) -> bool:

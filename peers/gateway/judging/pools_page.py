@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from peers.gateway.site.command_json import JudgingJson
 from peers.gateway.site.pages import Here, Reader, render
+
+NOTHING: Final = -1  # an invited person has judged nothing so far
 
 
 class _Row(NamedTuple):
     """An assessor of a pool."""
 
     pool: str  # "" where the row before is of the same one
-    assessor: str  # "" for a pool that nobody has judged so far
-    judged: int
+    assessor: str  # "" for a pool that nobody has judged, or was invited to
+    judged: int  # pages, or `NOTHING`
     percent: int
     pages: int
     queries: int
@@ -31,16 +33,21 @@ def _rows(pool: JudgingJson | str) -> list[_Row]:
     if isinstance(pool, str):
         return [_Row(pool, "", 0, 0, 0, 0, is_readable=False)]
     sizes = pool.pages, pool.queries
-    if not pool.assessors:
+    waiting = sorted(set(pool.invited) - {each.assessor for each in pool.assessors})
+    told = [
+        *((each.assessor, each.judged) for each in pool.assessors),
+        *((each, NOTHING) for each in waiting),
+    ]
+    if not told:
         return [_Row(pool.name, "", 0, 0, *sizes, is_readable=True)]
     return [
         _Row(
             "" if number else pool.name,
-            each.assessor,
-            each.judged,
-            each.judged * 100 // max(1, pool.pages),
+            assessor,
+            judged,
+            judged * 100 // max(1, pool.pages),
             *sizes,
             is_readable=True,
         )
-        for number, each in enumerate(pool.assessors)
+        for number, (assessor, judged) in enumerate(told)
     ]

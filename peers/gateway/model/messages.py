@@ -127,6 +127,7 @@ class CountsSummed(Message, frozen=True):
     slices: tuple[SliceCounts, ...]
     together: ContentCounts
     left_s: float = 0.0  # until that slice is over
+    left_out: tuple[str, ...] = ()  # peers that told what they were not asked for: without their counts
 
 
 class GatherRanks(Message, frozen=True):

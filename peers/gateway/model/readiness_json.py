@@ -37,15 +37,18 @@ def readiness_json(told: ReadinessTold) -> ReadinessJson:
 
 
 def _reasons(told: ReadinessTold) -> Iterator[str]:
+    # Loaded where there are any.
+    from mesh.counts import counted
+
     if told.unserved:
-        yield f"nobody answers for {told.unserved:,} slots yet"
+        yield f"nobody answers for {counted(told.unserved, 'slot')} yet"
     lacking = sorted(told.lacking, key=lambda each: (-each.slots, each.peer))
-    yield from map(_reason, lacking[:NAMED_MAX])
+    yield from (_reason(each, counted(each.slots, "slot")) for each in lacking[:NAMED_MAX])
     if len(lacking) > NAMED_MAX:
-        yield f"{len(lacking) - NAMED_MAX} more peers"
+        yield counted(len(lacking) - NAMED_MAX, "more peer")
 
 
-def _reason(each: Lacking) -> str:
+def _reason(each: Lacking, slots: str) -> str:
     if each.has_answered:
-        return f"{each.peer} brings or compares what belongs to {each.slots:,} slots"
-    return f"{each.peer} with {each.slots:,} slots has not answered"
+        return f"{each.peer} brings or compares what belongs to {slots}"
+    return f"{each.peer} with {slots} has not answered"

@@ -22,7 +22,7 @@ from peers.gateway.search.plan import Share
 from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.witnesses import Witnesses
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX, TERMS_MAX
-from peers.policy.rules import is_below
+from peers.policy.rules import DAY_S, is_below
 from peers.text.synonyms import NO_SYNONYMS
 
 READINGS_MAX: Final = 4  # of a page of results, where hits are denied
@@ -115,7 +115,10 @@ class SearchTask:
         assert self.span is not None
         rules = self.view.policy.search_history
         is_kept = rules is not None and self.span[0] >= now - rules.keep_s
-        self.remarks += (Remark(Oddity.AS_OF if is_kept else Oddity.NO_PAST),)
+        # A day, or a longer time up to its end, is a moment: the end of today is no time to come.
+        begun_s = self.span[0] - DAY_S if self.span[0] == self.span[1] else self.span[0]
+        found = Oddity.YET_TO_COME if begun_s > now else Oddity.AS_OF
+        self.remarks += (Remark(found if is_kept else Oddity.NO_PAST),)
         self.span = self.span if is_kept else None
 
     @property

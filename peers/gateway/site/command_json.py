@@ -149,6 +149,7 @@ class JudgingJson(msgspec.Struct, frozen=True):
     pages: int
     assessors: tuple[AssessorJson, ...]
     pools: tuple[str, ...] = ()  # all that there are, where none was asked about
+    invited: tuple[str, ...] = ()  # those of a pool whose link is still good
 
 
 class RowJson(msgspec.Struct, frozen=True):

@@ -299,6 +299,7 @@ _REMARK_TEXTS: Final = {
     Oddity.NO_LANGUAGE: "remark_no_language",
     Oddity.NO_TYPE: "remark_no_type",
     Oddity.NO_DATE: "remark_no_date",
+    Oddity.ENDS_FIRST: "remark_ends_first",
     Oddity.NO_CLASS: "remark_no_class",
     Oddity.NO_SIZE: "remark_no_size",
     Oddity.NO_VALUE: "remark_no_value",
@@ -319,6 +320,7 @@ _REMARK_TEXTS: Final = {
     Oddity.TOO_COMPLEX: "remark_too_complex",
     Oddity.NO_CURSOR: "remark_no_cursor",
     Oddity.AS_OF: "remark_as_of",
+    Oddity.YET_TO_COME: "remark_yet_to_come",
     Oddity.NO_PAST: "remark_no_past",
 }
 _STATE_TEXTS: Final = {
@@ -699,7 +701,7 @@ def _icon_of(url: str) -> str:
 def _copies(reader: Reader, hit: FoundPage) -> str:
     """Count those that are not named below."""
     others = hit.copies - len(hit.also_at)
-    told = [(others, "copies" if others > 1 else "copy"), (hit.near_copies, "near_copies")]
+    told = [(others, "copies"), (hit.near_copies, "near_copies")]
     return " · ".join(reader.say(text, count=f"{count:,}") for count, text in told if count > 0)
 
 
@@ -915,7 +917,7 @@ def _count(reader: Reader, found: PagesFound) -> str:
     total = found.total
     if not found.is_exact:
         return reader.say("at_least", total=f"{total:,}")
-    return reader.say("one_result") if total == 1 else reader.say("many_results", total=f"{total:,}")
+    return reader.say("many_results", total=f"{total:,}")
 
 
 def _covered_share(coverage: Coverage) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -23,8 +24,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "languages": "Language",
         "results_of": "Results for “{query}”",
         "results": "Results",
-        "one_result": "1 page",
-        "many_results": "{total} pages",
+        "many_results": "{total:page}",
         "page_of": "page {page}",
         "took": "{ms} ms",
         "covered": "the whole mesh answered",
@@ -65,7 +65,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "search_typed": "Search for “{query}” as typed",
         "did_you_mean": "Did you mean",
         "nowhere": "On no page: {words}. The search went on without.",
-        "at_least": "at least {total} pages",
+        "at_least": "at least {total:page}",
         "remarks": "Remarks on the query",
         "remark_quote_open": "A closing quotation mark is missing: the phrase goes to the end.",
         "remark_parenthesis_open": "A closing parenthesis is missing: the group goes to the end.",
@@ -77,6 +77,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "remark_no_language": "“{text}” names no language (like lang:zh) and was searched as text.",
         "remark_no_type": "“{text}” names no type (like type:pdf, type:word) and was searched as text.",
         "remark_no_size": "“{text}” is no size (like 500K, 10MB or 1.5G) and was searched as text.",
+        "remark_ends_first": "“{text}” ends before it begins and was searched as text.",
         "remark_no_date": "“{text}” is no date (like 2024, 2024-05 or 2024-05-01) and was searched as text.",
         "remark_no_class": "“{text}” names no class of this mesh and was searched as text.",
         "remark_no_operator": "“{text}” begins with no operator that is known here: it was searched as text.",
@@ -98,6 +99,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "remark_too_complex": "The query has too many alternatives: part of it was read as any of its words.",
         "remark_no_cursor": "That place in the results belongs to another query: this is the first page.",
         "remark_as_of": "These are pages as they were then; what links say of them is as of now.",
+        "remark_yet_to_come": "That time is not over yet: these are pages as they are now.",
         "remark_no_past": "This mesh cannot search pages as they were then: these are pages as they are.",
         "nothing": "No page matches “{query}”.",
         "nothing_here": "There are no more results on this page.",
@@ -116,7 +118,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "fetched": "fetched {date}",
         "fetched_today": "fetched today",
         "fetched_yesterday": "fetched yesterday",
-        "fetched_days_ago": "fetched {days} days ago",
+        "fetched_days_ago": "fetched {days:day} ago",
         "feed": "RSS of this search",
         "related_searches": "Related searches",
         "tone_good": "speaks well of it",
@@ -124,7 +126,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "tone_bad": "speaks badly of it",
         "entity_score": "score {score}, {tone}",
         "submit": "Submit a site",
-        "submit_lead": "The mesh visits up to {pages} pages of a site that its owner submits, as politely as "
+        "submit_lead": "The mesh visits up to {pages:page} of a site that its owner submits, as politely as "
         "all others.",
         "submit_url": "A page of the site, best its start page",
         "submit_is_moderated": "An administrator looks at each site first.",
@@ -141,8 +143,8 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "submit_moderated": "Waits for an administrator.",
         "submit_proving": "Waits for its proof.",
         "submit_queued": "Waits for its turn.",
-        "submit_crawled": "{visited} of at most {pages} pages visited.",
-        "submit_done": "Done: {visited} of at most {pages} pages visited.",
+        "submit_crawled": "{visited} of at most {pages:page} visited.",
+        "submit_done": "Done: {visited} of at most {pages:page} visited.",
         "submit_known": "Done: this site is crawled anyway, as far as the mesh wants it.",
         "submit_refused": "Not taken.",
         "submit_why_policy": "The policy of this mesh does not want that page.",
@@ -169,7 +171,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "report_taken": "Thank you. The administrators of this mesh see it.",
         "reports": "Reported pages",
         "reports_none": "None is reported.",
-        "reports_count": "at least {count} readers",
+        "reports_count": "at least {count:reader}",
         "reports_one": "1 reader",
         "reports_how": "These commands take a page, or its whole site, out of all answers of the mesh:",
         "reports_undo": "What is taken down is in no answer of the mesh; tianmesh takedown --undo shows it "
@@ -187,6 +189,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "judging_pages": "Pages",
         "judging_assessor": "Assessor",
         "judging_judged": "Judged",
+        "judging_invited": "invited, nothing so far",
         "judging_nobody": "Nobody has judged it so far.",
         "judging_unreadable": "It cannot be read: see the log of this peer.",
         "judging_how": "The command tianmesh eval invite adds pools and assessors.",
@@ -200,7 +203,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "moderation_done": "Done",
         "moderation_refused": "Refused",
         "moderation_none": "There is none at this step.",
-        "moderation_more": "{count} more come when these are judged.",
+        "moderation_more": "When these are judged, {count} more will come.",
         "moderation_silent": "has not told all of its submissions. Load this page again in a moment.",
         "moderation_proven": "has shown its proof",
         "moderation_status": "its page",
@@ -221,7 +224,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "judge": "Judging",
         "judge_query": "Query {number} of {count}",
         "judge_queries": "Queries",
-        "judge_progress": "{judged} of {pages} pages judged",
+        "judge_progress": "{judged} of {pages:page} judged",
         "judge_how": "How well does each page answer the query? Its place says nothing: the order is "
         "drawn. Keys: 0, 1, 2 grade; j and k go down and up.",
         "judge_done": "All pages are judged: thank you. Every grade can still be changed.",
@@ -253,20 +256,19 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "compare_bad": "That is neither yes nor no. Go back, load the page again, and press its button.",
         "live": "Search live",
         "live_about": "The crawl visits first what the best pages link to and promises most for this "
-        "search: up to {pages} pages, in {seconds} seconds at most, as politely as ever.",
+        "search: up to {pages:page}, in {seconds:second} at most, as politely as ever.",
         "live_fish": "Go on from pages that do not fit, too, and to other sites first",
-        "live_on": "{seconds} s: {stored} of {wanted} pages fetched, {new} new among the first; this page "
+        "live_on": "{seconds} s: {stored} of {wanted:page} fetched, {new} new among the first; this page "
         "loads itself again",
-        "live_enough": "Over after {seconds} s: {stored} of {wanted} pages fetched, {new} new among the "
-        "first",
-        "live_time": "The time is over: {stored} of {wanted} pages fetched, {new} new among the first",
-        "live_nothing_left": "No link is left to follow: {stored} of {wanted} pages fetched, {new} new among "
+        "live_enough": "Over after {seconds} s: {stored} of {wanted:page} fetched, {new} new among the first",
+        "live_time": "The time is over: {stored} of {wanted:page} fetched, {new} new among the first",
+        "live_nothing_left": "No link is left to follow: {stored} of {wanted:page} fetched, {new} new among "
         "the first",
         "live_results": "All results",
         "live_new": "new",
         "live_gone": "This live search is not known any more. Begin it anew from the page of results.",
         "watch": "Watch",
-        "watch_list": "List {number} with {entries} entries is in force, signed by",
+        "watch_list": "List {number} with {entries:entry} is in force, signed by",
         "watch_nothing": "Nothing is watched for: `tianmesh watch add WORD` begins.",
         "watch_silent": "no answer; what it has noticed is missing here",
         "watch_entries": "Watched words and phrases",
@@ -313,8 +315,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "to_start": "Start page",
         "cached": "Stored copy",
         "cached_of": "Stored copy of {title}",
-        "copy": "{count} more copy",
-        "copies": "{count} more copies",
+        "copies": "{count:more copy}",
         "near_copies": "{count} more like this",
         "section": "In section",
         "synopsis": "How it is written",
@@ -393,6 +394,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "topic_all_sites": "All sites of the mesh are looked at.",
         "topic_open": "The present slice is counted when it is over, at {until}.",
         "topic_nothing": "No slice is over yet in which pages were visited.",
+        "topic_left_out": "Without the counts of peers that tell what they were not asked for: {peers}.",
         "topic_lost": "Slices that are lost, as far fewer pages were visited: {lost} of {slices}. Their "
         "values are put in from the neighbours, as hollow points; without such on both sides there is none.",
         "topic_pages_number": "Pages on the topic",
@@ -403,7 +405,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "related_pages_share": "Related pages, share of all pages",
         "related_contents_number": "Related contents, each counted once",
         "related_contents_share": "Related contents, share of all contents",
-        "topic_about": "The mean of a slice is {mean}, the most is {most}; {lost} slices are lost.",
+        "topic_about": "The mean of a slice is {mean}, the most is {most}; lost slices: {lost}.",
         "topic_per_slice": "Mean of a slice {mean}, deviation {deviation}",
         "topic_slices": "Slices, the last one first",
         "topic_slice": "Begins (UTC)",
@@ -428,14 +430,14 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "difference_cut": "Only the beginnings were compared: the page is very long.",
         "bad_time": "That is no point in time. Write it as 2026-11-25 or 20261125120000.",
         "status": "State of the mesh",
-        "status_facts": "{peers} peers, {pages} pages, {queue} URLs to fetch, {speed} pages per second, "
-        "{searches} searches, {cached} of them from pages of results shown before",
+        "status_facts": "{peers:peer}, {pages:page}, {queue:URL} to fetch, {speed} pages per second, "
+        "{searches:search}, {cached} of them from pages of results shown before",
         "status_peer": "peer",
         "status_state": "state",
         "status_all": "all",
         "status_hosts": "Longest queues",
         "status_searched": "Guide words that several searched for and found little of",
-        "status_urls": "{urls} URLs",
+        "status_urls": "{urls:URL}",
         "status_machine": "machine",
         "status_version": "version",
         "status_to_do": "What to do",
@@ -447,8 +449,8 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "span_s": "{number} s",
         "span_min": "{number} min",
         "span_h": "{number} h",
-        "span_days": "{number} days",
-        "slots_missing": "{missing} of {slots} slots are not answered",
+        "span_days": "{number:day}",
+        "slots_missing": "not answered: {missing} of {slots:slot}",
         "unreachable": "{peer} is kept out: {why}",
         "disk_low": "{peer} has {free} GB of disk left",
         "disk_fills": ", which at the pace of the last minutes is full in {span}",
@@ -462,10 +464,10 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "`tianmesh drain {peer}` writes it off",
         "door_is_down": "{peer}{at} is down{since}: start that bootstrap node again; if its machine is lost, "
         "`tianmesh drain {peer}` writes it off",
-        "stopped": "{stopped} of {peers} peers fetch no more, for the mesh has visited about {limit} pages, "
-        "as many as its policy lets it; {queued} stay queued, and `tianmesh seed URL --pages-max N` with a "
-        "larger number goes on",
-        "misconduct": "{peer}: {points} points at worst, for {reasons}",
+        "stopped": "nothing is fetched any more by {stopped} of {peers:peer}: the mesh has visited about "
+        "{limit:page}, as many as its policy lets it; {queued} stay queued, and "
+        "`tianmesh seed URL --pages-max N` with a larger number goes on",
+        "misconduct": "{peer}: {points:point} at worst, for {reasons}",
         "in_quarantine": "; in quarantine at {keepers}: no links and pages are taken from it there; "
         "`tianmesh expel {peer}` ends its membership",
         "state_cut_off": "cut off from most peers: fetches nothing",
@@ -498,11 +500,11 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "history_day": "Last day",
         "history_month": "Last 30 days",
         "history_all": "all peers together",
-        "history_others": "{peers} more peers have no line of their own",
+        "history_others": "without a line of their own: {peers:more peer}",
         "history_silent": "These peers have not answered: {peers}",
         "history_slots": "Slots by owner",
         "chart_now": "now",
-        "chart_about": "All {peers} peers together: {now} now, {most} at most.",
+        "chart_about": "{peers:peer} together: {now} now, {most} at most.",
         "handovers": "Running hand-overs",
         "handover_slots": "slots to get",
         "handover_done": "done",
@@ -512,16 +514,16 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "events": "What has happened",
         "events_none": "Nothing that is worth telling.",
         "event_ago": "{span} ago",
-        "event_also": " (told by {tellers} peers)",
+        "event_also": " (told by {tellers:peer})",
         "event_started": "{peer} started, version {text}",
         "event_joined": "{peer} joined",
         "event_suspected": "{peer} is suspected to be down",
         "event_down": "{peer} is down",
         "event_back": "{peer} is back",
         "event_left": "{peer} left for good",
-        "event_took_over": "{peer} took over {amount} slots",
-        "event_gave_up": "{peer} gave up {amount} slots",
-        "event_handover_begun": "{peer} began to bring what belongs to {amount} slots",
+        "event_took_over": "{peer} took over {amount:slot}",
+        "event_gave_up": "{peer} gave up {amount:slot}",
+        "event_handover_begun": "{peer} began to bring what belongs to {amount:slot}",
         "event_handover_ended": "{peer} has brought what belongs to its slots, in {amount}",
         "event_disk_full": "{peer} fetches no more: its disk is full",
         "event_disk_free": "{peer} has space on its disk again",
@@ -532,8 +534,8 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "event_connected": "{peer} is among the others again and may fetch",
         "event_draining": "{peer} gives its slots away",
         "event_policy": "policy {amount} is in force",
-        "event_taken_down": "{amount} more rules of the policy take pages down",
-        "event_restored": "{amount} fewer rules of the policy take pages down",
+        "event_taken_down": "pages are taken down by {amount:more rule} of the policy",
+        "event_restored": "pages are taken down by {amount:fewer rule} of the policy",
         "event_kept_out": "{peer} is kept out: others do not reach it",
     },
     "zh": {
@@ -550,7 +552,6 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "languages": "语言",
         "results_of": "“{query}”的搜索结果",
         "results": "搜索结果",
-        "one_result": "1 个网页",
         "many_results": "{total} 个网页",
         "page_of": "第 {page} 页",
         "took": "{ms} 毫秒",
@@ -604,6 +605,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "remark_no_language": "“{text}”不是语言（例如 lang:zh），已按文字搜索。",
         "remark_no_type": "“{text}”不是类型（例如 type:pdf 或 type:word），已按文字搜索。",
         "remark_no_size": "“{text}”不是大小（例如 500K、10MB 或 1.5G），已按文字搜索。",
+        "remark_ends_first": "“{text}”的结束早于开始，已按文字搜索。",
         "remark_no_date": "“{text}”不是日期（例如 2024、2024-05 或 2024-05-01），已按文字搜索。",
         "remark_no_class": "“{text}”不是此处网页的类别，已按文字搜索。",
         "remark_no_operator": "“{text}”开头的不是这里的搜索指令，已按文字搜索。",
@@ -624,6 +626,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "remark_too_complex": "查询的组合太多，其中一部分按“任一词语”处理。",
         "remark_no_cursor": "这个结果位置属于另一个查询，已显示第一页。",
         "remark_as_of": "以下是网页当时的样子；链接文字是现在的。",
+        "remark_yet_to_come": "那段时间尚未结束，以下是现在的网页。",
         "remark_no_past": "本网格不能搜索网页当时的样子，以下是现在的网页。",
         "nothing": "没有找到与“{query}”相符的网页。",
         "nothing_here": "这一页没有更多结果了。",
@@ -710,6 +713,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "judging_pages": "网页",
         "judging_assessor": "评判者",
         "judging_judged": "已评判",
+        "judging_invited": "已邀请，尚未评判",
         "judging_nobody": "还没有人评判。",
         "judging_unreadable": "无法读取：请看此节点的日志。",
         "judging_how": "用命令 tianmesh eval invite 添加评判集和评判者。",
@@ -826,7 +830,6 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "to_start": "返回首页",
         "cached": "网页快照",
         "cached_of": "{title} 的网页快照",
-        "copy": "另有 {count} 个相同的网页",
         "copies": "另有 {count} 个相同的网页",
         "near_copies": "另有 {count} 个相似的网页",
         "section": "位于章节",
@@ -905,6 +908,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "topic_all_sites": "样本为全部网站。",
         "topic_open": "当前时间片于 {until} 结束，届时统计。",
         "topic_nothing": "还没有一个抓取了网页的时间片结束。",
+        "topic_left_out": "不含答非所问的节点的统计：{peers}。",
         "topic_lost": "{slices} 个时间片中有 {lost} 个抓取的网页过少，属于坏片。"
         "其数值由相邻时间片插值补上，以空心点表示；一侧没有相邻时间片的不补。",
         "topic_pages_number": "主题网页数",
@@ -1156,8 +1160,17 @@ LANGUAGE_NAMES: Final[Mapping[str, str]] = {
 
 
 def text_in(language: str, key: str, **values: object) -> str:
-    """Return a text with its values put in, not yet escaped."""
-    return TEXTS[language][key].format(**values)
+    """Return a text with its values put in, not yet escaped; numbers that count something with its noun."""
+    text = TEXTS[language][key]
+    if key in _COUNTING:
+        # Loaded where something is counted.
+        from mesh.counts import Count
+
+        return text.format(**{name: Count(value) for name, value in values.items()})
+    return text.format(**values)
+
+
+_COUNTING: Final = frozenset(key for key, text in TEXTS["en"].items() if re.search(r"{\w+:", text))
 
 
 def language_of(accept_language: str, wanted: str = "") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from math import inf
 from typing import Final
 
@@ -20,7 +21,10 @@ _PLAIN: Final = SliceCounts(0)
 
 
 class CountsLookup(Errand):
-    """Answers one `CountTopic` by one `CountsSummed`, or by the names of silent peers."""
+    """Answers one `CountTopic` by one `CountsSummed`, or by the names of silent peers.
+
+    A peer that tells what it was not asked for lies: its counts are left out, and it is named.
+    """
 
     def __init__(self, number: int, me: str, order: CountTopic, ownership: Callable[[], Ownership]) -> None:
         super().__init__(number, me, order.ticket)
@@ -40,8 +44,9 @@ class CountsLookup(Errand):
         """Begin anew: slots have other answerers, so the sums so far are of no use."""
         ownership = self._ownership()
         self._epoch = ownership.serving_epoch
-        self._slices: dict[int, SliceCounts] = {}
-        self._together = ContentCounts()
+        self._slices: dict[str, dict[int, SliceCounts]] = {}  # by peer
+        self._together: dict[str, ContentCounts] = {}
+        self._liars: list[str] = []
         self._places = dict.fromkeys(ownership.slots_answered, b"")  # of those that have more to tell
         if not self._places:
             return self.refuse("nobody answers for any slot")
@@ -66,13 +71,22 @@ class CountsLookup(Errand):
             round_.ask_again(source.peer, now)
             return []
         if not all(self._first <= each.slice < self._behind for each in message.slices):
-            return self.refuse(f"{source.peer} counts what was not asked for")
+            return self._leave_out(round_, source.peer, now)
         round_.settle(source.peer)
-        self._take(message)
+        self._take(source.peer, message)
         if message.next:
             self._places[source.peer] = message.next
         else:
             del self._places[source.peer]
+        return self._go_on(now)
+
+    def _leave_out(self, round_: Round, peer: str, now: float) -> list[Send]:
+        round_.settle(peer)
+        self._liars.append(peer)
+        for told in (self._slices, self._together, self._places):
+            told.pop(peer, None)
+        if not (self._together or self._places):
+            return self.refuse(f"{peer} counts what was not asked for")
         return self._go_on(now)
 
     def wake(self, now: float) -> list[Send]:
@@ -94,24 +108,36 @@ class CountsLookup(Errand):
             return []
         if self._places:
             return self._ask(now)
-        slices = tuple(self._slices[number] for number in sorted(self._slices))
+        slices: dict[int, SliceCounts] = {}
+        for each in chain.from_iterable(told.values() for told in self._slices.values()):
+            slices[each.slice] = _added(slices.get(each.slice, _PLAIN), each)
+        together = ContentCounts()
+        for counts in self._together.values():
+            together = _added_contents(together, counts)
         order = self._order
         left_s = order.starts_s + (self._behind + 1) * order.slice_s - now
-        return self._end(CountsSummed(self.ticket, self._behind, slices, self._together, left_s))
+        told = tuple(slices[number] for number in sorted(slices))
+        left_out = tuple(sorted(self._liars))
+        return self._end(CountsSummed(self.ticket, self._behind, told, together, left_s, left_out))
 
-    def _take(self, told: CountsTold) -> None:
+    def _take(self, peer: str, told: CountsTold) -> None:
+        slices = self._slices.setdefault(peer, {})
         for each in told.slices:
-            before = self._slices.get(each.slice, _PLAIN)
-            self._slices[each.slice] = SliceCounts(
-                each.slice,
-                before.pages + each.pages,
-                before.related + each.related,
-                before.topic + each.topic,
-                before.contents + each.contents,
-                before.related_contents + each.related_contents,
-                before.topic_contents + each.topic_contents,
-            )
-        one, other = self._together, told.together
-        self._together = ContentCounts(
-            one.contents + other.contents, one.related + other.related, one.topic + other.topic
-        )
+            slices[each.slice] = _added(slices.get(each.slice, _PLAIN), each)
+        self._together[peer] = _added_contents(self._together.get(peer, ContentCounts()), told.together)
+
+
+def _added(one: SliceCounts, other: SliceCounts) -> SliceCounts:
+    return SliceCounts(
+        other.slice,
+        one.pages + other.pages,
+        one.related + other.related,
+        one.topic + other.topic,
+        one.contents + other.contents,
+        one.related_contents + other.related_contents,
+        one.topic_contents + other.topic_contents,
+    )
+
+
+def _added_contents(one: ContentCounts, other: ContentCounts) -> ContentCounts:
+    return ContentCounts(one.contents + other.contents, one.related + other.related, one.topic + other.topic)

@@ -76,6 +76,7 @@ class TopicStrengthJson(msgspec.Struct, frozen=True):
     contents: StrengthJson | None
     related_pages: StrengthJson | None
     related_contents: StrengthJson | None
+    left_out: tuple[str, ...] = ()  # peers that lie, without whose counts these are
 
 
 def topics_json(topics: TopicsInForce | None) -> TopicsJson:
@@ -97,6 +98,7 @@ def strength_json(topics: TopicsInForce, topic: CountedTopic, counted: CountsSum
         contents=None if series is None else _strength(series.topic_contents),
         related_pages=None if series is None else _strength(series.related),
         related_contents=None if series is None else _strength(series.related_contents),
+        left_out=counted.left_out,
     )
 
 

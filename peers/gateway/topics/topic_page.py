@@ -56,6 +56,7 @@ def topic_page(reader: Reader, told: TopicStrengthJson) -> str:
         figures=list(_figures(reader, told)),
         rows=list(_rows(told)),
         lost=reader.say("topic_lost", lost=n_lost, slices=len(told.slices)) if n_lost else "",
+        left_out=told.left_out,
         json=f"/api{address}",
         csv=f"/api{address}?format=csv",
     )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from mesh.counts import counted
 from peers.crawler.explanations import CrawlFacts, Hold
 from peers.gateway.model.messages import WhyIdleAnswered
 from peers.gateway.model.time_words import span, when
@@ -51,12 +52,12 @@ def sentence_of(answer: WhyIdleAnswered) -> str:
         who = (
             "no peer fetches anything"
             if n_peers == len(told)
-            else f"{n_peers} of {len(told)} peers do not fetch"
+            else f"fetching nothing: {n_peers} of {counted(len(told), 'peer')}"
         )
         return f"{who}: {hold}; {_ADVICE[hold]}"
     sentence = _of_hosts(told)
     for hold, n_peers in halts.most_common():
-        sentence += f"; {n_peers} of {len(told)} peers do not fetch: {hold}; {_ADVICE[hold]}"
+        sentence += f"; fetching nothing: {n_peers} of {counted(len(told), 'peer')}: {hold}; {_ADVICE[hold]}"
     return sentence
 
 
@@ -81,12 +82,12 @@ def _of_hosts(told: Sequence[CrawlFacts]) -> str:
         return f"not all slots are crawled yet; {_ADVICE[Hold.NOT_HELD]}"
     if not (in_flight or ready or hosts):
         return _nothing_to_do(told)
-    begin = f"{_count(in_flight, 'fetch', 'fetches')} under way" if in_flight else "nothing is fetched now"
+    begin = f"{counted(in_flight, 'fetch')} under way" if in_flight else "nothing is fetched now"
     if not hosts:
         return f"{begin}, {_FETCHING}{_slow(told)}"
     # What keeps most URLs matters most: of a crawl that goes well, most hosts may be ones that do not exist.
     hold = max(hosts, key=lambda each: (urls[each], hosts[each]))
-    most = f"{urls[hold]:,} of {_count(hosts[hold], 'host', 'hosts')}"
+    most = f"{urls[hold]:,} of {counted(hosts[hold], 'host')}"
     return (
         f"{begin}; most new URLs, {most}, wait for this: {hold}{_next(told)}; "
         f"{_ADVICE.get(hold, 'wait')}{_slow(told)}"
@@ -99,7 +100,8 @@ def _nothing_to_do(told: Sequence[CrawlFacts]) -> str:
     if not left_out:
         return said
     return (
-        f"{said}, and {left_out:,} links led out of scope, which `tianmesh seed URL --within DOMAIN` widens"
+        f"{said}, and {counted(left_out, 'link')} led out of scope, which `tianmesh seed URL "
+        "--within DOMAIN` widens"
     )
 
 
@@ -116,10 +118,6 @@ def _slow(told: Sequence[CrawlFacts]) -> str:
     if slowest is None or slowest.seconds < SLOW_S:
         return ""
     return f"; {slowest.url} has not answered for {span(slowest.seconds)}"
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def most_first(waiting: Mapping[Hold, int]) -> list[tuple[Hold, int]]:

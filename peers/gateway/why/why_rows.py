@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from mesh.counts import counted
 from peers.crawler.explanations import (
     ArchiveFacts,
     CrawlFacts,
@@ -71,7 +72,7 @@ def _state_rows(facts: UrlFacts) -> Iterator[Row]:
     elif facts.due_by is not None:
         yield "due", f"never: {facts.due_by}"
     if facts.missed_s is not None:
-        yield "missed", f"{facts.misses} visits in a row, the first {when(facts.missed_s, now)}"
+        yield "missed", f"{counted(facts.misses, 'visit')} in a row, the first {when(facts.missed_s, now)}"
     if facts.place is not None:
         later = " or later" if facts.is_place_cut else ""
         yield "queue", f"place {facts.place:,}{later} of its host{_order_text(facts)}"
@@ -84,7 +85,7 @@ def _order_text(facts: UrlFacts) -> str:
     if not facts.order:
         return ""
     limits = [
-        f", {number} clicks {what}"
+        f", {counted(number, 'click')} {what}"
         for number, what in (
             (facts.levels, "from it at most, as its seed wants"),
             (facts.steps, "from it at most without a relevant page"),
@@ -99,17 +100,21 @@ def _interval_text(facts: UrlFacts) -> str:
     policy = f", by the policy {facts.revisit}" if facts.revisit else ""
     if facts.is_out_of_turn:
         return "its site says that it has changed, or several searchers were shown it"
-    found = f": {facts.changes} of its last {facts.checks} visits found it changed" if facts.checks else ""
+    found = (
+        f": {facts.changes} of its last {counted(facts.checks, 'visit')} found it changed"
+        if facts.checks
+        else ""
+    )
     return f"{DueBy.INTERVAL} of {span(facts.interval_s or 0)}{policy}{found}"
 
 
 def _found_text(facts: UrlFacts) -> str:
-    linkers = f", linked from {facts.linkers} other domains" if facts.linkers else ""
+    linkers = f", linked from {counted(facts.linkers, 'other domain')}" if facts.linkers else ""
     if facts.state == "stored, from a file":
         return f"in a file that was imported{linkers}"
-    redirects = f", by {facts.hops} redirects" if facts.hops else ""
+    redirects = f", by {counted(facts.hops, 'redirect')}" if facts.hops else ""
     if facts.depth:
-        return f"{facts.depth} clicks from a seed{redirects}{linkers}"
+        return f"{counted(facts.depth, 'click')} from a seed{redirects}{linkers}"
     return f"{'from a seed' if facts.hops else 'given as a seed'}{redirects}{linkers}"
 
 
@@ -117,14 +122,14 @@ def _host_rows(host: HostFacts | None, now: float) -> Iterator[Row]:
     if host is None:
         return
     at = f" at {host.address}" if host.address else ""
-    queued = f", {host.queued:,} new URLs queued" if host.queued is not None else ""
-    yield "host", f"{host.name}{at}: {host.fetched:,} pages asked for{queued}"
+    queued = f", {counted(host.queued, 'new URL')} queued" if host.queued is not None else ""
+    yield "host", f"{host.name}{at}: {counted(host.fetched, 'page')} asked for{queued}"
     address = (
         f"; {span(host.address_delay_s)} for its address" if host.address_delay_s != host.delay_s else ""
     )
     yield "host", f"{span(host.delay_s)} between two questions, by {host.delay_by}{address}"
     if host.failures:
-        yield "host", f"{host.failures} failures in a row{', given up' * host.is_given_up}"
+        yield "host", f"{counted(host.failures, 'failure')} in a row{', given up' * host.is_given_up}"
     elif host.is_given_up:
         yield "host", "given up: no address that may be asked"
     if host.alias_of:
@@ -152,11 +157,9 @@ def _robots_rows(robots: RobotsFacts | None, now: float) -> Iterator[Row]:
 def _archive_text(archive: ArchiveFacts | None, now: float) -> str:
     if archive is None:
         return "no version"
-    count = (
-        f"{archive.versions:,}{' or more' if archive.is_cut else ''} version{'s' * (archive.versions != 1)}"
-    )
+    count = counted(archive.versions, "or more version" if archive.is_cut else "version")
     newest = f"newest {when(archive.newest_s, now)} ({archive.newest_status})"
-    return f"{count}, {newest}, {archive.n_bytes:,} bytes; {archive.index}"
+    return f"{count}, {newest}, {counted(archive.n_bytes, 'byte')}; {archive.index}"
 
 
 # --- Why so little is fetched ---
@@ -175,7 +178,7 @@ def peer_rows(facts: CrawlFacts) -> Iterator[Row]:
     for fetch in facts.slowest:
         yield "slowest", f"{span(fetch.seconds):>8}  {fetch.url}"
     given_up = f", {facts.given_up:,} of them on hosts that were given up" if facts.given_up else ""
-    yield "queue", f"{facts.queued:,} URLs never visited{given_up}"
+    yield "queue", f"{counted(facts.queued, 'URL')} never visited{given_up}"
     yield "hosts", f"{facts.hosts:,} known, {facts.looked_at:,} looked at: {facts.ready:,} ready"
     for hold, count in most_first(facts.waiting):
         yield "waiting", f"{count:>8,}  {hold}"
@@ -184,14 +187,17 @@ def peer_rows(facts: CrawlFacts) -> Iterator[Row]:
     if facts.answers:
         yield "answers", ", ".join(f"{count:,} {name}" for name, count in facts.answers.items())
     if facts.links_left_out:
-        yield "left out", f"{facts.links_left_out:,} links out of scope since the start"
+        yield "left out", f"{counted(facts.links_left_out, 'link')} out of scope since the start"
     if facts.undone.until_s:
         is_going_on = "" if facts.undone.is_done else ", and looks for more"
-        yield "undone", f"{facts.undone.visits:,} visits that the policy does not believe{is_going_on}"
+        yield (
+            "undone",
+            f"{counted(facts.undone.visits, 'visit')} that the policy does not believe{is_going_on}",
+        )
     if facts.links_waiting:
         yield "links", f"{facts.links_waiting:,} that other peers have not accepted yet"
     if facts.pages_max is not None:
-        yield "limit", f"{facts.pages_max:,} pages of the whole mesh"
+        yield "limit", f"{counted(facts.pages_max, 'page')} of the whole mesh"
 
 
 def waiting_text(host: HostWait, now: float) -> str:

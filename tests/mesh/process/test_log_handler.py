@@ -40,7 +40,7 @@ def test_lines_without_space_are_left_out_and_counted() -> None:
     assert stream.getvalue().splitlines() == [
         "first",
         "whi",
-        "4 lines are missing here: they could not be written",
+        "here 4 lines could not be written",
         "with space again",
         "last",
     ]

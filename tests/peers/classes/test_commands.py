@@ -97,7 +97,7 @@ def test_stored_pages_become_samples(gateway: FakeGateway, tmp_path: Path) -> No
     gateway.pages[PAGE] = {"url": PAGE, "title": "Quarks", "text": "quark\nneutron"}
     gateway.pages[f"{PAGE}/empty"] = {"url": f"{PAGE}/empty", "title": "", "text": ""}
     into = tmp_path / "s.tsv"
-    assert "1 samples" in run("collect", "science/physics", PAGE, "--into", into, "--gateway", gateway.url)
+    assert "1 sample" in run("collect", "science/physics", PAGE, "--into", into, "--gateway", gateway.url)
     [sample] = read_samples(into)
     assert sample == (("science", "physics"), "Quarks quark neutron", PAGE)
     for url, told in (

@@ -79,7 +79,7 @@ def test_a_model_is_made_to_fit() -> None:
     assert len(small.body) <= len(whole.body) - 150
     assert small.least > whole.least == 1
     assert len(model_in(small.body).weights.terms) < len(model_in(whole.body).weights.terms)
-    with pytest.raises(ConfigError, match="do not fit"):
+    with pytest.raises(ConfigError, match="more than 100 bytes for 7 classes"):
         fitted_model(samples, 100)
 
 

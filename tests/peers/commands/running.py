@@ -10,10 +10,10 @@ from peers import application
 from tests.peers.fake_gateway import FakeGateway
 
 
-def result_of(gateway: FakeGateway, *arguments: str | Path) -> Result:
-    """What comes of a command, on a terminal of 80 columns."""
+def result_of(gateway: FakeGateway, *arguments: str | Path, typed: str | None = None) -> Result:
+    """What comes of a command, on a terminal of 80 columns. Args: typed: its standard input."""
     command = [*map(str, arguments), "--gateway", gateway.url]
-    return CliRunner().invoke(application.app, command, env={"COLUMNS": "80"})
+    return CliRunner().invoke(application.app, command, input=typed, env={"COLUMNS": "80"})
 
 
 def run(gateway: FakeGateway, *arguments: str | Path) -> str:

@@ -88,7 +88,7 @@ def test_a_mesh_that_does_not_become_ready_is_not_asked(
     (tmp_path / "run").write_text("a run of yesterday")
     result = result_of(gateway, *files, "--wait", "0")
     assert isinstance(result.exception, NotReady)
-    assert "3 of 10 slots are not answered after 0 s (bob brings" in str(result.exception)
+    assert "3 of 10 slots without an answer after 0 s (bob brings" in str(result.exception)
     assert gateway.searches == []
     assert (tmp_path / "run").read_text() == "a run of yesterday"
     assert result_of(gateway, *files, "--wait", "0", "--partial").exit_code == 0
@@ -102,7 +102,7 @@ def test_incomplete_answers_are_told_and_end_with_one(
     result = result_of(gateway, *files, "--wait", "0.5")
     assert result.exit_code == 1
     assert [each["q"] for each in gateway.searches].count("green") > 1
-    assert "1 of 2 answers do not speak for the whole mesh: those to q2" in result.stderr
+    assert "1 of 2 answers did not speak for the whole mesh: those to q2" in result.stderr
     assert len((tmp_path / "run").read_text().splitlines()) == 6
     gateway.searches.clear()
     assert result_of(gateway, *files, "--partial").exit_code == 0

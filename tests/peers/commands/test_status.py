@@ -58,7 +58,7 @@ def test_status_shows_who_is_down_and_what_to_do_and_what_is_missing() -> None:
     assert f"{door} bootstrap" in text
     assert f"{ME} lab-1.example. steady 5,349 12.5" in text
     assert f"{ME} over relay {door} relay of 2" in text
-    assert "3 of 10 slots are not answered: bob brings or compares" in text
+    assert "not answered: 3 of 10 slots: bob brings or compares" in text
     assert f"door tcp://10.255.255.255:17401={KEY} door tcp://10.0.0.1:7411={KEY}" in text
     assert [each["state"] for each in told] == ["alive", "alive", "down", "down"]
 

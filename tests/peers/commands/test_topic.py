@@ -103,7 +103,7 @@ def test_a_site_that_is_none_is_refused(gateway: FakeGateway, key: Path, tmp_pat
 def test_counts_are_shown_listed_and_exported(gateway: FakeGateway, tmp_path: Path) -> None:
     assert "no topic is counted" in run(gateway, "topic", "list", "--data", tmp_path)
     gateway.topics = {"number": 3, "topics": [TOPIC]}
-    assert "flood  洪水: 洪水; flood (1 sites)" in run(gateway, "topic", "list", "--data", tmp_path)
+    assert "flood  洪水: 洪水; flood (1 site)" in run(gateway, "topic", "list", "--data", tmp_path)
     slices = [
         {**SLICE, "begins_at": 1_700_000_000.0, "is_lost": False},
         {**SLICE, "begins_at": 1_700_086_400.0, "pages": 0, "is_lost": True},

@@ -14,7 +14,7 @@ from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.crawler.controller import IDLE_HORIZON_S
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage
-from peers.crawler.model.url_rows import UrlRow, join_rows
+from peers.crawler.model.url_rows import SAME, UrlRow, join_rows
 from peers.crawler.model.web_request import FailureReason, FetchPage
 from peers.crawler.pages_in_progress import FLUSH_S, WHOLE_EVERY
 from peers.crawler.parsing.extraction import extract
@@ -407,7 +407,7 @@ def test_what_a_server_says_to_robots_beside_a_page_is_heard_though_the_page_is_
 
     tagged = (*VALIDATED, ("X-Robots-Tag", "noarchive"))
     desk.tell(fetched(HOME, headers=tagged, started_at=desk.now))
-    (stored,) = of_kind(desk.tell(parsed(HOME, digest=b"one page"), "parser"), StorePage)
+    (stored,) = of_kind(desk.tell(parsed(HOME, digest=b"with tag"), "parser"), StorePage)
     keep_in_archive(desk, stored.page.stamp)
     desk.tell(PageStored(HOME, stored.page.stamp), "cell")
     desk.wake(FLUSH_S)
@@ -423,6 +423,56 @@ def test_a_page_that_is_never_modified_is_asked_for_as_a_whole_once_in_a_while()
         desk.wake(FLUSH_S)
         desk.now = row_at(desk, HOME).due_s
     assert not question_in(desk.wake()).is_conditional
+
+
+def visit_whole(desk: Desk, digest: bytes, **said: Any) -> list[Any]:
+    """Visit the home page, which its server sends as a whole; return what is stored of it."""
+    assert not question_in(desk.wake()).is_conditional
+    desk.tell(fetched(HOME, started_at=desk.now))
+    stored = of_kind(desk.tell(parsed(HOME, digest=digest, **said), "parser"), StorePage)
+    for each in stored:
+        keep_in_archive(desk, each.page.stamp)
+        desk.tell(PageStored(HOME, each.page.stamp), "cell")
+    desk.wake(FLUSH_S)
+    desk.now = row_at(desk, HOME).due_s
+    return stored
+
+
+def test_a_page_without_validators_that_is_sent_again_as_it_was_is_no_version_of_its_own() -> None:
+    """Each visit was one, so that history grew and a search of a span found the same page again and again."""
+    desk = Desk(revisit_after_s=AGAIN_S, robots_ttl_s=1e9).with_home_asked()
+    desk.tell(fetched(HOME, started_at=desk.now))
+    (first,) = of_kind(desk.tell(parsed(HOME, digest=b"one page"), "parser"), StorePage)
+    keep_in_archive(desk, first.page.stamp)
+    desk.tell(PageStored(HOME, first.page.stamp), "cell")
+    desk.wake(FLUSH_S)
+    before = row_at(desk, HOME)
+    desk.now = before.due_s
+    for visit in range(2, WHOLE_EVERY + 10):
+        desk.start()  # what tells it survives the process
+        desk.now += 60.0
+        assert of_kind(_sent_again(desk), StorePage) == []
+        desk.wake(FLUSH_S)
+        row = row_at(desk, HOME)
+        assert (row.outcome, row.visit, row.is_stored) == (SAME, visit, True)
+        assert (row.changed_s, row.digest) == (before.changed_s, before.digest)
+        assert row.due_s - row.visited_s >= AGAIN_S
+        desk.now = row.due_s
+    (changed,) = visit_whole(desk, b"new page")
+    assert changed.page.visit == row.visit + 1
+    (back,) = visit_whole(desk, b"one page")
+    assert back.page.visit == row.visit + 2
+    assert visit_whole(desk, b"one page") == []
+    assert len(visit_whole(desk, b"one page", document=None)) == 1, "it asks now not to be indexed"
+    desk.cell_table = MemoryTable()
+    desk.start()
+    desk.now += 60.0
+    assert len(of_kind(_sent_again(desk), StorePage)) == 1, "the archive has nothing to be left as it is"
+
+
+def _sent_again(desk: Desk) -> list[Any]:
+    desk.tell(fetched(HOME, started_at=desk.now))
+    return desk.tell(parsed(HOME, digest=b"one page"), "parser")
 
 
 def test_the_target_of_a_redirect_is_not_asked_for_by_the_validators_of_the_page() -> None:

@@ -85,6 +85,37 @@ def test_fields_are_shown_and_replaced_one_by_one(gateway: FakeGateway, keys: Pa
     assert "李晓明  kept until" in run(gateway, "entities", "list", "--keys", keys)
 
 
+def test_fields_come_from_a_file_or_standard_input_and_not_by_the_history_of_a_shell(
+    gateway: FakeGateway, keys: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "fields.toml"
+    file.write_text(
+        'name = "李晓明"\nalias = ["Li Xiaoming"]\nemployer = ["北京大学", "北大"]\npost = "教授"\n'
+    )
+    told(gateway, keys, "add", "case-7", "--from", str(file), "--exclude", "足球")
+    fields = told(gateway, keys, "show", "case-7")["fields"]
+    assert fields["names"] == ["李晓明", "Li Xiaoming"], "what it is called is searched for nowhere"
+    assert (fields["employers"], fields["posts"]) == (["北京大学", "北大"], ["教授"])
+    assert fields["excluded"] == ["足球"]
+    told(gateway, keys, "pages", "case-7")
+    assert "case-7" not in gateway.searches[-1]["q"]
+    added = "entities", "add", "case-7", "--from", "-", "--keys", keys
+    done = result_of(gateway, *added, typed='work = ["天网"]')
+    assert done.exit_code == 0, done.output
+    told(gateway, keys, "add", "case-7", "--alias", "李老师")
+    fields = told(gateway, keys, "show", "case-7")["fields"]
+    assert (fields["works"], fields["names"]) == (["天网"], ["李老师"])
+    for text, why in (
+        ("work = 3", "no list of texts"),
+        ("colour = 'red'", "colour"),
+        ("alias = 'x'", "no name"),
+        ("work", "cannot be read"),
+    ):
+        file.write_text(text)
+        done = result_of(gateway, "entities", "add", "x", "--from", file, "--keys", keys)
+        assert why in str(done.exception), text
+
+
 def test_pages_are_found_by_phrases_of_the_names_and_ranked_with_their_tone(
     gateway: FakeGateway, keys: Path
 ) -> None:

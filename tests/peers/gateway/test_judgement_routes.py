@@ -17,10 +17,14 @@ from starlette.applications import Starlette
 from mesh.keys.decree import Signer
 from mesh.keys.signed_token import TokenRight, sign_token
 from peers.gateway.judging.judgement_page import SCRIPT
+from peers.gateway.judging.pools_page import pools_page
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.routes import application
+from peers.gateway.site.command_json import JudgingJson
+from peers.gateway.site.pages import Reader
 from peers.judging.agreement import cohens_kappa
 from peers.judging.assessor_link import AssessorLink, key_of
+from peers.judging.judgement_files import JudgementFiles
 from peers.judging.pool import Pool, PooledPage, PooledQuery
 from peers.judging.trec import read_qrels
 from tests.peers.gateway.asgi_client import Reply, ask
@@ -237,6 +241,26 @@ async def test_administrators_read_all_judgements_and_kappa_is_that_by_hand(gate
     assert cohens_kappa(one, other).kappa == pytest.approx(1 / 3)
     listed = (await ask(gateway, "/api/judging", headers=RIGHTS)).json
     assert listed["pools"] == ["fruit"]
+
+
+async def test_administrators_see_who_was_invited_and_has_judged_nothing(
+    gateway: Starlette, folder: Path
+) -> None:
+    """The row of a pool said that nobody had judged it, and not that anybody was asked to."""
+    links = await invited(gateway)
+    [pool] = POOL.pages[:1]
+    assert (await grade(gateway, links["ann"], pool.document, 1, pool.query)).status == 303
+    told = (await ask(gateway, "/api/judging?name=fruit", headers=RIGHTS)).json
+    assert told["invited"] == ["ann", "bob"]
+    assert [each["assessor"] for each in told["assessors"]] == ["ann"]
+    shown = pools_page(Reader("en", is_chosen=False), [msgspec.convert(told, JudgingJson)])
+    assert shown.count("invited, nothing so far") == 1
+    assert re.search(r"bob</bdi></td><td>invited", shown)
+    files = JudgementFiles(folder)
+    assert files.invited("fruit", now_s=1e11) == [], "a link that has ended"
+    (folder / "fruit.invited").write_text("damaged")
+    assert files.invited("fruit", now_s=0.0) == []
+    assert files.pools() == ["fruit"]
 
 
 @pytest.mark.parametrize(

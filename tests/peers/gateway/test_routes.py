@@ -27,6 +27,7 @@ from mesh.keys.signing_key import SigningKey
 from mesh.membership.model.members import State
 from mesh.membership.model.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
 from mesh.membership.model.wire_messages import MemberRecord, Rumour
+from mesh.urls import WITH_LOGIN
 from peers.engine.queries.query import Sort
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway.api_routes import SEEDS_MAX
@@ -797,6 +798,20 @@ async def test_seeds_are_brought_into_their_canonical_form(gateway: Starlette, b
     assert reply.json == {"accepted": 1, "invalid": ["ftp://x/", "nonsense"]}
 
 
+async def test_a_seed_with_a_login_is_refused_and_its_password_not_repeated(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    """It was taken without the login, and nobody told that what needs it would never be found."""
+    urls = ["ftp://me:secret@a.test/pub/", "http://docs.test/b", "https://me@a.test/"]
+    reply = await post(gateway, json.dumps({"urls": urls}).encode(), content_type="application/json")
+    assert backend.orders == [AddSeeds(7, ("http://docs.test/b",))]
+    told = [f"{url} {WITH_LOGIN}" for url in ("ftp://a.test/pub/", "https://a.test/")]
+    assert reply.json == {"accepted": 1, "invalid": told}
+    alone = await post(gateway, json.dumps({"urls": urls[:1]}).encode(), content_type="application/json")
+    assert alone.status == 400
+    assert "no login" in alone.json["error"]
+
+
 def policy_that_allows(*private: str) -> DecreesHeld:
     body = policy_bytes(replace(EVERYTHING, allow_private=private))
     return DecreesHeld(7, POLICY, "", (Decree(POLICY, "", 1, 0.0, inf, body, b"", b""),), (), 2)
@@ -878,7 +893,7 @@ async def test_seeds_that_were_not_taken_in_time_are_not_claimed() -> None:
     reply = await post(gateway, b"http://a.test/\nhttp://b.test/")
     assert reply.status == 503
     assert reply.json["accepted"] == 1
-    assert "post them again" in reply.json["error"]
+    assert "post the same again" in reply.json["error"]
 
 
 @pytest.mark.parametrize(
@@ -1131,7 +1146,7 @@ async def test_the_page_of_the_status_shows_who_is_down_since_when_and_what_to_d
     chinese = (await ask(gateway, "/status", headers=RIGHTS | ZH)).text
     public = (await ask(gateway, "/status")).text
     for text in (
-        "3 of 10 slots are not answered: bob with 3 slots has not answered",
+        "not answered: 3 of 10 slots: bob with 3 slots has not answered",
         "bob, 10.0.0.2, is down 5 min: start that peer again",
         "`tianmesh drain bob` writes it off",
         "down 5 min</td>",

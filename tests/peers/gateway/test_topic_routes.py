@@ -7,6 +7,7 @@ import json
 from math import inf
 
 import pytest
+from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership
@@ -193,9 +194,36 @@ def test_other_owners_let_it_begin_anew_and_whoever_goes_by_others_is_asked_agai
 
 @pytest.mark.parametrize("number", [0, 19_978, 20_009, (1 << 32) - 1])
 def test_a_peer_that_tells_of_other_slices_than_were_asked_for_is_not_believed(number: int) -> None:
-    (send,) = Lookup().hear("eve", SliceCounts(number, 1))
+    """One had all counts of a topic refused: those of the others are told, and that its are missing."""
+    lookup = Lookup()
+    lookup.hear("ann", SliceCounts(20_000, 1), following=b"further")
+    lookup.asked |= lookup.questions(lookup.hear("bob", SliceCounts(20_000, 2)))
+    lookup.asked |= lookup.questions(lookup.hear("eve", SliceCounts(20_000, 100), following=b"further"))
+    lookup.hear("ann", SliceCounts(20_001, 1))
+    (send,) = lookup.hear("eve", SliceCounts(number, 1))
+    assert isinstance(send.message, CountsSummed)
+    assert send.message.slices == (SliceCounts(20_000, 3), SliceCounts(20_001, 1))
+    assert (send.message.together, send.message.left_out) == (ContentCounts(3, 3, 0), ("eve",))
+
+
+async def test_counts_without_those_of_a_peer_that_lies_say_so_and_are_no_table() -> None:
+    backend = FakeBackend(lambda order: replace(counted(order), left_out=("eve",)))
+    backend.topics = in_force()
+    assert json.loads((await told(backend, "/api/topic/congress")).body)["left_out"] == ["eve"]
+    assert (
+        "peers that tell what they were not asked for: eve." in (await told(backend, "/topic/congress")).text
+    )
+    table = await told(backend, "/api/topic/congress?format=csv")
+    assert (table.status, "eve" in table.json["error"]) == (503, True)
+
+
+def test_where_all_lie_there_are_no_counts() -> None:
+    lookup = Lookup()
+    for peer in PEERS[:-1]:
+        assert lookup.hear(peer, SliceCounts(0, 1)) == []
+    (send,) = lookup.hear(PEERS[-1], SliceCounts(0, 1))
     assert isinstance(send.message, RequestRefused)
-    assert "eve" in send.message.reason
+    assert PEERS[-1] in send.message.reason
 
 
 def test_a_silent_peer_and_one_that_never_ends_are_refused_by_name_rather_than_counted_in_part() -> None:

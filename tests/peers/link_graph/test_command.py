@@ -33,7 +33,7 @@ def gateway() -> Iterator[FakeGateway]:
 def test_all_parts_are_listed_up_to_the_limit(gateway: FakeGateway) -> None:
     lines = run(gateway, "backlinks", URL).splitlines()
     assert [line.split()[0] for line in lines[:-1]] == [f"http://a.test/{n}" for n in range(5)]
-    assert lines[-1] == f"5 pages of 1 domains link to {URL}"
+    assert lines[-1] == f"5 pages of 1 domain link to {URL}"
     told = json.loads(run(gateway, "backlinks", URL, "--limit", "4", "--json"))
     assert (len(told["links"]), told["n_links"], told["is_exact"]) == (4, 5, True)
 
@@ -49,7 +49,7 @@ def test_where_there_is_none_it_says_since_when_links_are_known(gateway: FakeGat
 def test_estimates_are_said_to_be_such_and_texts_do_not_steer_the_terminal(gateway: FakeGateway) -> None:
     gateway.backlinks = {0: part(0, 1, None, is_exact=False)}
     said = run(gateway, "backlinks", "www.example.org")
-    assert "about 5 pages of about 1 domains" in said
+    assert "about 5 pages of about 1 domain" in said
     assert "[b][2Jt" in said
     assert "\x1b" not in said
     assert result_of(gateway, "backlinks", URL, "--limit", "0").exit_code == 2

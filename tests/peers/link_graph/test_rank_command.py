@@ -35,7 +35,7 @@ def test_pages_and_hosts_are_listed_with_their_ranks(gateway: FakeGateway) -> No
         ["0.15", "http://b.test/"],
     ]
     assert lines[4].split() == ["1,500.00", "a.test"]
-    assert lines[-1] == "1,234 pages are ranked"
+    assert lines[-1] == "1,234 pages with a rank"
     assert json.loads(run(gateway, "graph", "ranks", "--json")) == RANKS
 
 

@@ -45,7 +45,7 @@ def test_failures_are_listed_with_what_repeats_them(tmp_path: Path) -> None:
     result = CliRunner().invoke(sim, ["soak", "--file", str(file)])
     assert result.exit_code == 1
     assert "tianmesh sim faults --first-seed 7\n  a page was lost" in result.output
-    assert "1 of 1 runs are done, 1 have failed" in result.output
+    assert "1 of 1 run done, 1 failed" in result.output
 
 
 def test_a_file_that_is_of_no_soak_is_refused(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from peers.crawler.model.web_request import (
     header_of,
 )
 from tests.ftp_server import FtpServer, FtpSite, served_by_ftp
+from tests.patience import PATIENCE_S
 
 TREE = {
     b"/": [(b"pub/", 0)],
@@ -130,6 +131,28 @@ async def test_an_endless_listing_is_cut_and_its_session_ended() -> None:
         assert LISTING_BYTES_MAX - 100 < len(fetched.body) <= LISTING_BYTES_MAX
         assert fetched.body.endswith(b"\r\n"), "and no name is cut"
     assert len(server.commands("opened")) == 2
+
+
+async def test_a_listing_that_came_whole_is_kept_though_its_server_does_not_say_so() -> None:
+    """It was lost with the time of the fetch: some servers send no reply behind the data."""
+    with served_by_ftp(FtpSite(TREE, last_reply=b"")) as server:
+        fetcher = Fetcher(
+            FixedResolver({"ftp.a.test": FixedEndpoint("127.0.0.1", ftp=server.port)}),
+            limits=FetchLimits(connect_s=0.5, total_s=PATIENCE_S),
+            addresses=ALLOW_ALL,
+        )
+        first, second = await _fetched(fetcher, "/pub/", "/pub/old/")
+    for fetched, name in ((first, b"debian.iso"), (second, b"a.zip")):
+        assert isinstance(fetched, PageFetched)
+        assert fetched.is_whole
+        assert name in fetched.body
+    assert len(server.commands("opened")) == 2, "a late reply would be taken for one to another command"
+
+
+@pytest.mark.parametrize("reply", [b"426 broken off", b"451 local error", b""])
+async def test_of_a_listing_that_broke_off_nothing_is_kept(reply: bytes) -> None:
+    failed = await _failure(FtpSite(TREE, last_reply=reply, is_closed_after_each=True))
+    assert failed.reason is FailureReason.RESET
 
 
 @pytest.mark.parametrize(

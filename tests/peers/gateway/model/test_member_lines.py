@@ -61,7 +61,7 @@ def test_what_is_missing_comes_before_who_is_down() -> None:
     members = [MemberRow(id="bob", state="down", down_s=130.0, endpoint="tcp://10.0.0.2:7410")]
     waiting = ReadinessJson("waiting", 10, 7, 3, ("bob with 3 slots has not answered",))
     missing, down = member_lines.advice(report_of([], members), waiting, SAY)
-    assert missing == "3 of 10 slots are not answered: bob with 3 slots has not answered"
+    assert missing == "not answered: 3 of 10 slots: bob with 3 slots has not answered"
     assert down.startswith("bob, 10.0.0.2, is down 2 min: start that peer again")
 
 
@@ -94,7 +94,9 @@ def test_nothing_is_said_where_all_behave_or_to_strangers() -> None:
 def test_limit_of_pages_that_stops_the_crawl_is_told() -> None:
     frontier = FrontierSize(queued=1_200)
     [line] = stop_lines(PeerStatus(id="ann", pages_max=5_000, frontier=frontier), PeerStatus(id="bob"))
-    assert line.startswith("1 of 2 peers fetch no more, for the mesh has visited about 5,000 pages")
+    assert line.startswith(
+        "nothing is fetched any more by 1 of 2 peers: the mesh has visited about 5,000 pages"
+    )
     assert "1,200 stay queued" in line
     assert stop_lines(PeerStatus(id="ann")) == []
 

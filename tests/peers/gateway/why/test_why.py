@@ -133,7 +133,7 @@ def test_sentence_says_that_the_owner_did_not_answer_and_what_a_standby_knows() 
         ),
         (
             (replace(IDLE, halts=(Wait(Hold.DISK_FULL),)), replace(IDLE, in_flight=3, ready=2)),
-            ("3 fetches under way", "1 of 2 peers do not fetch: the disk is full; make room"),
+            ("3 fetches under way", "fetching nothing: 1 of 2 peers: the disk is full; make room"),
         ),
         (
             (
