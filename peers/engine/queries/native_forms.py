@@ -185,6 +185,7 @@ def _parts_in(reading: NativeForms, doc_freqs: Mapping[str, int]) -> dict[str, f
     return parts
 
 
+@lru_cache(WORDS_CACHED)
 def _log(doc_freq: int) -> float:
     # To 2^-24, as of all logarithms that decide: those of different C libraries may differ in the last bit.
     return round(log1p(doc_freq) * (1 << 24)) / (1 << 24)
