@@ -237,8 +237,10 @@ class Runtime:
         elif target.peer == EVERYBODY:
             frame = encode(source.actor, target.actor, message, self._versions.with_all(self._wire.peers))
             self._wire.publish(target.actor.encode(), frame)
-        else:
-            self._send_to(target.peer, [item])
+        else:  # as `_send_to` would, which most of the time has one to send
+            frame = encode(source.actor, target.actor, message, self._versions.with_peer(target.peer))
+            if not self._wire.send(target.peer, [frame]):
+                self._lost += 1
 
     def _send_to(self, peer: str, items: Iterable[Outgoing]) -> None:
         """Send messages to another peer, together if they fit into one."""

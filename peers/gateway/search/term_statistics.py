@@ -141,6 +141,8 @@ class TermStatistics:
     def totals(self, shares: Iterable[Share], terms: tuple[str, ...]) -> TermTotals:
         """Add up the counts of those shares that have counted all these terms."""
         known = self.editions(shares, terms)
+        if not terms:
+            return self._sum([self._shares[share] for share in known], terms)
         if shares is not self._summed:
             self._summed, self._totals = shares, self._sum([self._shares[share] for share in known], terms)
         return self._totals

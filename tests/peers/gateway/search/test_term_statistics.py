@@ -21,6 +21,8 @@ def test_sums_follow_each_change_of_the_counts() -> None:
     assert statistics.lacking(shares, TERMS) == [BOB]
     statistics.add(BOB, TERMS, counted(3, 4))
     assert statistics.totals(shares, TERMS).doc_freqs == (4, 6)
+    assert statistics.totals(shares, ()).doc_freqs == ()
+    assert statistics.totals(shares, TERMS).doc_freqs == (4, 6)
     assert statistics.totals([ANN], TERMS).doc_freqs == (1, 2)
     assert statistics.totals(shares, TERMS[1:]).doc_freqs == (6,)
     statistics.add(BOB, TERMS[:1], counted(5, generation=2))
