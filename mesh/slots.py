@@ -139,7 +139,8 @@ class SlotTable:
 
     def team_of(self, slot: int) -> tuple[str, ...]:
         """Owner and standbys of a slot in order of rank; shorter where peers are few."""
-        return tuple(self.peers[position] for position in self.ranking[:, slot] if position != NOBODY)
+        positions: list[int] = self.ranking[:, slot].tolist()
+        return tuple([self.peers[position] for position in positions if position != NOBODY])
 
     def owner_of(self, slot: int) -> str | None:
         """The peer ranked first, None in a mesh without any weight."""

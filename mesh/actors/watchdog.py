@@ -69,10 +69,14 @@ class Watchdog(Instrument):
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """One step ends and the next one begins, unless the loop waits: half the calls of telling both."""
         ended_s = perf_counter()
-        seconds = ended_s - self._began_s
-        if seconds > HELD_S_MAX:
-            self._note_long(task.name, seconds, thread_time() - self._looked_cpu_s)
-        self._begin(ended_s)
+        if ended_s - self._began_s > HELD_S_MAX:
+            self._note_long(task.name, ended_s - self._began_s, thread_time() - self._looked_cpu_s)
+        # As `_begin`, without a call: there are a thousand steps a second.
+        if self._longest_s:
+            self._name, self._longest_s = "", 0.0
+        self._began_s = ended_s
+        if ended_s > self._looked_s + CPU_LOOK_S:
+            self._looked_s, self._looked_cpu_s = ended_s, thread_time()
 
     def _begin(self, began_s: float) -> None:
         if self._longest_s:

@@ -124,6 +124,7 @@ class Runtime:
         self._is_delivering = False
         self._departures = Departures()
         self._commit_alarm = trio.CancelScope()  # ends the wait for the next commit
+        self._commit_armed_at = inf  # when it does, by our clock
         self._armed_at = inf  # when `_alarm` goes off, by our clock
         self._alarm = trio.CancelScope()
 
@@ -236,8 +237,10 @@ class Runtime:
         elif target.peer == EVERYBODY:
             frame = encode(source.actor, target.actor, message, self._versions.with_all(self._wire.peers))
             self._wire.publish(target.actor.encode(), frame)
-        else:
-            self._send_to(target.peer, [item])
+        else:  # as `_send_to` would, which most of the time has one to send
+            frame = encode(source.actor, target.actor, message, self._versions.with_peer(target.peer))
+            if not self._wire.send(target.peer, [frame]):
+                self._lost += 1
 
     def _send_to(self, peer: str, items: Iterable[Outgoing]) -> None:
         """Send messages to another peer, together if they fit into one."""
@@ -291,6 +294,7 @@ class Runtime:
     async def _commit_forever(self) -> None:
         while True:
             with trio.CancelScope() as self._commit_alarm:
+                self._commit_armed_at = inf
                 self._arm_commit()
                 await trio.sleep_forever()
             try:
@@ -303,7 +307,11 @@ class Runtime:
             await trio.sleep(COMMIT_PAUSE_S)
 
     def _arm_commit(self) -> None:
-        self._commit_alarm.deadline = trio.current_time() + self._departures.due_s - self.clock.now()
+        """Have the next commit wait until it is due, where that is another time than before."""
+        due_s = self._departures.due_s
+        if due_s != self._commit_armed_at:
+            self._commit_armed_at = due_s
+            self._commit_alarm.deadline = trio.current_time() + due_s - self.clock.now()
 
     def _note_failed(self, error: StorageError) -> None:
         """Log once that commits fail; on a full disk stop work that would only make more wait for one."""

@@ -432,10 +432,13 @@ class Transport:
         while True:
             arrived = await socket.receive_batch()
             batch = [each for each in arrived if self._allowed.has(each[0])]
-            n_whole = sum(1 for _, frames, _ in batch if frames)
+            n_whole = n_bytes = 0
+            for _, frames, _ in batch:
+                n_whole += bool(frames)
+                n_bytes += sum(map(len, frames))
             self._counts["messages_dropped"] += len(arrived) - n_whole
             self._counts["messages_received"] += n_whole
-            self._counts["bytes_received"] += sum(len(part) for _, frames, _ in batch for part in frames)
+            self._counts["bytes_received"] += n_bytes
             await _hand_over(batch, take)  # `receive_batch` gives the others their turn, too
 
     async def _follow(self, monitor: TrioSocket[list[bytes]], inflow: Inflow) -> None:

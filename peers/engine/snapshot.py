@@ -13,10 +13,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, repeat
 from math import inf
-from operator import neg
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from operator import attrgetter, neg
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -49,6 +49,9 @@ _DEFAULT_WEIGHTS = RankingWeights()
 # A document has a host, a language, a type and a year.
 _FACETS_VISITS = 4
 
+_URL: Final = attrgetter("url")
+_SCORE: Final = attrgetter("score")
+
 # The best documents of a segment, the best first and ties by number, and their scores.
 _BestOfSegment: TypeAlias = tuple[SegmentView, list[int], list[float]]
 
@@ -61,8 +64,8 @@ class DocumentHit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     slot: int
 
 
-class Best(NamedTuple):
-    """One of the best documents, and where it is."""
+class Best(msgspec.Struct, frozen=True, gc=False):
+    """One of the best documents, and where it is; a structure, since a hundred are made for a question."""
 
     url: str
     score: float
@@ -130,7 +133,7 @@ class View:
         return CollectionStatistics(
             self.document_count,
             self._field_lengths,
-            {term: int(n) for term, n in zip(terms, doc_freqs, strict=True) if n},
+            {term: n for term, n in zip(terms, doc_freqs.tolist(), strict=True) if n},
         )
 
     def search(
@@ -311,12 +314,12 @@ def _count_allowed(view: SegmentView, known: Entries) -> Ints:
 def _merged(found: Sequence[_BestOfSegment], k: int) -> list[Best]:
     """Return the k best of all segments; reads the URLs of those only that may be among them."""
     least = sorted(chain.from_iterable(scores for _, _, scores in found), reverse=True)[:k][-1:]
-    best = []
+    best: list[Best] = []
     for view, documents, scores in found:
         n = bisect_right(scores, -least[0], key=neg)  # they fall
         urls = view.segment.urls_of(documents[:n])
-        hits = zip(urls, scores[:n], documents[:n], strict=True)
-        best += [Best(url, score, view, document) for url, score, document in hits]
-    # No two of them have the same URL.
-    best.sort(key=lambda each: (-each.score, each.url.encode(errors="replace")))
+        best += map(Best, urls, scores, repeat(view), documents)
+    # No two of them have the same URL; code points are in the order of their bytes.
+    best.sort(key=_URL)
+    best.sort(key=_SCORE, reverse=True)
     return best[:k]

@@ -28,6 +28,7 @@ from peers.engine.matching.segment_search import Place
 from peers.engine.mending.similar_words import SimilarWord
 from peers.engine.pages.document import Document
 from peers.engine.pages.kinds import LISTING
+from peers.engine.pages.near_copies import SKETCH_BYTES
 from peers.engine.pages.suggested_texts import names_of
 from peers.engine.queries.query import Query, Sort
 from peers.engine.rescoring.explanation import explain_indexed
@@ -73,6 +74,7 @@ PAGE_VISITS: Final = 5_000
 EXPLAINED_VISITS: Final = 300
 # Measuring the features of a hit costs, for each entry that scores: 2 to 6 us.
 FEATURES_VISITS: Final = 200
+_NO_SKETCH: Final = bytes(SKETCH_BYTES)
 # Commits of an index in its life, before what stands for its classes; both together fit 63 bits.
 _GENERATION_BITS: Final = 22
 
@@ -172,7 +174,8 @@ class _Remembered:
         """Remember where pages are for a while; those forgotten are looked for."""
         if len(self.found) > FOUND_MAX:
             self.found.clear()
-        self.found.update((page.url, (page.view.segment, page.document)) for page in pages)
+        for page in pages:
+            self.found[page.url] = page.view.segment, page.document
 
 
 class SnapshotReader:
@@ -208,8 +211,7 @@ class SnapshotReader:
                 n_candidates = 0
         features = features_of_best(query, statistics, best[:n_candidates])
         features += [()] * (len(best) - n_candidates)
-        found = [_hit(page, of_page) for page, of_page in zip(best, features, strict=True)]
-        return total, is_exact, found
+        return total, is_exact, _hits(best, features)
 
     def facets(self, query: Query, effort: Effort | None = None) -> FacetCounts:
         return facet_counts(self._view.facets(query, effort))
@@ -303,17 +305,23 @@ class SnapshotReader:
         return block[document - int(segment.block_documents[number])]
 
 
-def _hit(page: Best, features: tuple[float, ...]) -> Hit:
-    segment, document = page.view.segment, page.document
-    sketch = segment.sketches[document]
-    return Hit(
-        page.url,
-        page.score,
-        features,
-        int(segment.contents[document]),
-        sketch.tobytes() if sketch.any() else b"",
-        max(0, int(page.view.live.copies[document])),
-    )
+def _hits(best: Sequence[Best], features: Sequence[tuple[float, ...]]) -> list[Hit]:
+    """Return the pages found as they are told; of those of a segment the columns are read at once."""
+    contents, sketches, copies = [0] * len(best), [b""] * len(best), [0] * len(best)
+    of_views: dict[int, list[int]] = {}
+    for place, page in enumerate(best):
+        of_views.setdefault(id(page.view), []).append(place)
+    for places in of_views.values():
+        view, documents = best[places[0]].view, [best[place].document for place in places]
+        of_contents = view.segment.contents[documents].tolist()
+        of_copies = view.live.copies[documents].tolist()
+        rows = view.segment.sketches[documents].tobytes()
+        for number, place in enumerate(places):
+            contents[place], copies[place] = of_contents[number], max(0, of_copies[number])
+            sketch = rows[number * SKETCH_BYTES : (number + 1) * SKETCH_BYTES]
+            sketches[place] = b"" if sketch == _NO_SKETCH else sketch
+    urls, scores = [page.url for page in best], [page.score for page in best]
+    return list(map(Hit, urls, scores, features, contents, sketches, copies))
 
 
 def _similar(each: SimilarWord) -> Similar:

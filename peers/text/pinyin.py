@@ -86,17 +86,18 @@ def without_tones(typed: str) -> str:
 
 def places_of(typed: str) -> list[int]:
     """Return the places at which syllables may begin in typed letters; none where there are others too."""
-    places = range(len(typed))
-    lengths = range(1, SYLLABLE_CHARS_MAX + 1)
-    ends = [[place + n for n in lengths if typed[place : place + n] in _as_typed()] for place in places]
-    leads = [False] * len(typed) + [True] * (1 + SYLLABLE_CHARS_MAX)
-    for place in reversed(places):
-        leads[place] = any(end <= len(typed) and leads[end] for end in ends[place])
-    reached = {0}
-    for place in places:
-        if place in reached:
-            reached.update(ends[place])
-    return [place for place in places if place in reached and leads[place]]
+    spellings, n_chars = _as_typed(), len(typed)
+    reached, ends_of = {0}, dict[int, list[int]]()
+    for place in range(n_chars):
+        if place in reached:  # most words of other languages end here soon
+            ends = range(place + 1, min(place + SYLLABLE_CHARS_MAX, n_chars) + 1)
+            ends_of[place] = [end for end in ends if typed[place:end] in spellings]
+            reached.update(ends_of[place])
+    leading = {n_chars}
+    for place, ends_here in reversed(ends_of.items()):
+        if not leading.isdisjoint(ends_here):
+            leading.add(place)
+    return [place for place in ends_of if place in leading]
 
 
 def is_read_as(word: str, typed: str) -> bool:

@@ -126,8 +126,27 @@ def native_form_of(word: str, language: str) -> str:
 def native_forms_of(word: str) -> dict[str, str]:
     """Return the `native_form_of` a folded word by language, of those where it is not `form_of` the word."""
     form = form_of(word)
-    forms = {language: native_form_of(word, language) for language in NATIVE_STEMMERS} if form else {}
-    return {language: native for language, native in forms.items() if native != form}
+    forms: dict[str, str] = {}
+    if not form or not (word.isascii() and word.isalpha()):
+        return forms
+    for language, stemmer in NATIVE_STEMMERS.items():
+        native = FORM_PREFIX + str(_stemmer(stemmer).stemWord(word))
+        if native != form and word not in FUNCTION_WORDS_OF.get(language, ()):
+            forms[language] = native
+    return forms
+
+
+def native_forms_in(words: list[str], language: str) -> list[str]:
+    """Return the `native_form_of` each of some words; the stemmer is asked once for ASCII letters."""
+    letters = "".join(words)
+    if not (letters.isascii() and letters.isalpha() and all(words)):
+        return [native_form_of(word, language) for word in words]
+    own = FUNCTION_WORDS_OF.get(language, ())
+    stems = _stemmer(NATIVE_STEMMERS[language] if language else "english").stemWords(words)
+    return [
+        form_of(word) if word in FORMLESS or word in own else FORM_PREFIX + str(stem)
+        for word, stem in zip(words, stems, strict=True)
+    ]
 
 
 def parts_of(word: str, language: str) -> list[tuple[str, str]]:
@@ -138,7 +157,11 @@ def parts_of(word: str, language: str) -> list[tuple[str, str]]:
     if language not in COMPOUNDING or not (word.isascii() and word.isalpha()):
         return []
     places = range(PART_CHARS_MIN, len(word) - PART_CHARS_MIN + 1)
-    return [(native_form_of(word[:at], language), native_form_of(word[at:], language)) for at in places]
+    if not places:
+        return []
+    pieces = [word[:at] for at in places] + [word[at:] for at in places]
+    forms = native_forms_in(pieces, language)
+    return list(zip(forms[: len(places)], forms[len(places) :], strict=True))
 
 
 def number_form(digits: str) -> str:

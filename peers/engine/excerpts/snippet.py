@@ -215,7 +215,8 @@ def line_told(lines: SearchedText, title: SearchedText, query: Query) -> int:
     asked[in_title & TERM_MASK] = 0
     half = asked.sum() / 2
     terms = matches & TERM_MASK
-    if asked[np.unique(terms)].sum() <= half:  # nor has any line more
+    worth_of = asked.tolist()
+    if sum([worth_of[term] for term in set(terms.tolist())]) <= half:  # nor has any line more
         return -1
     sizes = np.array(list(map(len, lines.text.split("\n"))), np.int64) + 1
     line_of = np.searchsorted(np.cumsum(sizes), [start for start, _ in spans_of(matches)], "right")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from peers.engine.matching.matching import is_range
+from peers.engine.matching.matching import either_word, ranges_and_words
 from peers.engine.postings.entries import Entries
 from peers.engine.queries.query import Literal, LiteralKind, Mode, Query
 from peers.engine.searching.conjunction import PHRASE_VISITS
@@ -28,12 +28,19 @@ def clauses_cost(view: SegmentView, query: Query) -> int:
     """Return how many visits `matching.holding` needs for the clauses of a query."""
     visits = _literals_cost(view, query.clauses)
     # Alternatives, and what is left out, are tried on every document.
-    tried = sum(len(clause) > 1 or clause[0].negated for clause in query.clauses)
+    tried = sum([len(clause) > 1 or clause[0].negated for clause in query.clauses])
     return visits + tried * view.segment.document_count
 
 
 def _literals_cost(view: SegmentView, clauses: Sequence[Sequence[Literal]]) -> int:
-    return sum(_literal_cost(view, literal) for clause in clauses for literal in clause)
+    visits = 0
+    for clause in clauses:
+        if len(clause) > 1 and (words := either_word(clause)):
+            visits += _any_of(view.segment, words)
+            continue
+        for literal in clause:
+            visits += _literal_cost(view, literal)
+    return visits
 
 
 def _literal_cost(view: SegmentView, literal: Literal) -> int:
@@ -47,9 +54,8 @@ def _literal_cost(view: SegmentView, literal: Literal) -> int:
     if literal.kind in _ALTERNATIVES:
         return _any_of(segment, literal.entries)
     weight = PHRASE_VISITS if literal.kind is LiteralKind.PHRASE else 1
-    ranges = [entry for entry in literal.entries if is_range(entry)]
-    words = tuple(dict.fromkeys(entry for entry in literal.entries if not is_range(entry)))
-    in_ranges = sum(_postings(segment.beginning_with(entry)) for entry in ranges)
+    ranges, words = ranges_and_words(literal.entries)
+    in_ranges = sum([_postings(segment.beginning_with(entry)) for entry in ranges]) if ranges else 0
     return weight * (_all_of(segment, words) + in_ranges)
 
 
@@ -70,7 +76,7 @@ def _files_cost(view: SegmentView, literal: Literal) -> int:
 
 def _all_of(segment: Segment, entries: Sequence[str]) -> int:
     """The rarest leads through all of the lists."""
-    return int(segment.look_up(entries).doc_freqs.min()) * len(entries) if entries else 0
+    return min(segment.look_up(entries).doc_freqs.tolist()) * len(entries) if entries else 0
 
 
 def _any_of(segment: Segment, entries: Sequence[str]) -> int:

@@ -75,7 +75,7 @@ def title_hashes(sketches: Sketches) -> tuple[NDArray[np.uint64], NDArray[np.boo
 
 def sketches_of(encoded: list[bytes]) -> Sketches:
     """Return an array of sketches that were sent, zeros in place of any that has the wrong length."""
-    blob = b"".join(each if len(each) == SKETCH_BYTES else bytes(SKETCH_BYTES) for each in encoded)
+    blob = b"".join([each if len(each) == SKETCH_BYTES else bytes(SKETCH_BYTES) for each in encoded])
     return np.frombuffer(blob, np.uint64).reshape(-1, SKETCH_WORDS)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from peers.engine.postings.dictionary import DOC_FREQ, END, NUMBER, START
 from peers.kernel import Ints
 
 
-class Entries(NamedTuple):
+class Entries(msgspec.Struct, frozen=True, gc=False):
     """Dictionary data of some entries of a segment: numbers, document frequencies and places of postings."""
 
     found: Ints  # (entries, FOUND_COLUMNS), as `look_up` finds it

@@ -166,11 +166,13 @@ def _meant(readings: Sequence[NativeForms], doc_freqs: Mapping[str, int]) -> Nat
     n_english = doc_freqs.get(_ENGLISH, 0)
     for each in readings:
         n_pages = doc_freqs.get(LANGUAGE_PREFIX + each.language, 0)
+        if not n_pages:
+            continue
         gain = sum(
             _log(min(doc_freqs.get(native, 0), n_pages)) - _log(doc_freqs.get(form, 0))
             for form, native in each.forms
         )
-        if n_pages and (gain, n_pages) > best and (gain > 0 or n_pages > n_english):
+        if (gain, n_pages) > best and (gain > 0 or n_pages > n_english):
             best, chosen = (gain, n_pages), each
     return chosen
 
@@ -185,6 +187,7 @@ def _parts_in(reading: NativeForms, doc_freqs: Mapping[str, int]) -> dict[str, f
     return parts
 
 
+@lru_cache(WORDS_CACHED)
 def _log(doc_freq: int) -> float:
     # To 2^-24, as of all logarithms that decide: those of different C libraries may differ in the last bit.
     return round(log1p(doc_freq) * (1 << 24)) / (1 << 24)

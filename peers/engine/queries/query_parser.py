@@ -87,7 +87,7 @@ class ParsedQuery(NamedTuple):
     def terms(self) -> tuple[str, ...]:
         """The distinct entries needed to decide, by their statistics, how to search."""
         unquoted = self.unquoted.terms if self.unquoted else ()
-        natives = chain.from_iterable(each.entries for each in self.natives)
+        natives = chain.from_iterable([each.entries for each in self.natives])
         return tuple(dict.fromkeys((*self.query.terms, *unquoted, *natives)))
 
     def with_native_forms(self, doc_freqs: Mapping[str, int]) -> Query:

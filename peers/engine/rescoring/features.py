@@ -28,7 +28,7 @@ from peers.engine.segments.segment import Segment
 from peers.engine.snapshot import Best, View
 from peers.kernel import FewFloats, Ints, Lengths, Numbers, Strings
 from peers.text.runs import RunKind, kind_of
-from peers.text.stemming import FORM_PREFIX, form_of, native_form_of
+from peers.text.stemming import FORM_PREFIX, form_of, native_form_of, native_forms_in
 
 TITLE: Final = 0
 URL: Final = 4
@@ -96,14 +96,16 @@ def features_of_best(
     """Return the raw `Features` of pages found. DamagedSegmentError."""
     found: list[tuple[float, ...]] = [Features()] * len(pages)
     of_segments: dict[str, list[int]] = {}
+    numbers: list[int] = []
     for place, page in enumerate(pages):
         of_segments.setdefault(page.view.segment.name, []).append(place)
+        numbers.append(page.document)
     located = []
     order: list[int] = []
     for places in of_segments.values():
-        places.sort(key=lambda place: pages[place].document)
+        places.sort(key=numbers.__getitem__)
         order += places
-        documents = np.array([pages[place].document for place in places], np.int64)
+        documents = np.array([numbers[place] for place in places], np.int64)
         located.append((pages[places[0]].view.segment, documents))
     urls = [pages[place].url for place in order]
     for place, features in zip(order, _measured(query, statistics, located, urls), strict=True):
@@ -129,7 +131,9 @@ def words_of_form(form: str, language: str = "") -> tuple[str, ...]:
     if not language and stem.endswith("i"):
         words += [stem[:-1] + "y"]
     # In the order of dictionaries, where each is looked up from where the one before was.
-    return tuple(word for word in sorted(set(words)) if native_form_of(word, language) == form)
+    words = sorted(set(words))
+    forms = native_forms_in(words, language)
+    return tuple([word for word, own in zip(words, forms, strict=True) if own == form])
 
 
 def _plan(query: Query, statistics: CollectionStatistics) -> _Plan:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import msgspec
@@ -99,7 +100,7 @@ class ModelWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             raise ValueError(f"weights of features must be between 0 and 2: {self}")
 
 
-class Candidate(NamedTuple):
+class Candidate(msgspec.Struct, frozen=True, gc=False):
     """One of the best pages by BM25F."""
 
     url: str
@@ -109,6 +110,8 @@ class Candidate(NamedTuple):
 
 
 _DEFAULT_WEIGHTS: Final = ModelWeights()
+_URL: Final = attrgetter("url")
+_SCORE: Final = attrgetter("score")
 
 
 def scale_of(query: Query, statistics: CollectionStatistics) -> float:
@@ -142,8 +145,12 @@ def reranked(
     if has_clicks:
         mixed = mixed + scale * np.array([each.clicked for each in candidates])
     scores = mixed.tolist()
-    scored = [Candidate(each[0], score, each[2]) for each, score in zip(candidates, scores, strict=True)]
-    return sorted(scored, key=_order)
+    scored = [
+        Candidate(each.url, score, each.features) for each, score in zip(candidates, scores, strict=True)
+    ]
+    scored.sort(key=_URL)
+    scored.sort(key=_SCORE, reverse=True)
+    return scored
 
 
 def values_of(candidates: Sequence[Candidate]) -> Floats:
@@ -193,10 +200,6 @@ def explain_mix(
 
 
 NAMES: Final = ("proximity", "title", "url", "coverage", "linking hosts", "depth", "freshness", "newness")
-
-
-def _order(candidate: Candidate) -> tuple[float, str]:
-    return -candidate.score, candidate.url
 
 
 def _mixed(scores: Floats, values: Floats, scale: float, weights: ModelWeights) -> Floats:

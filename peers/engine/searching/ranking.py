@@ -98,7 +98,7 @@ class CollectionStatistics(msgspec.Struct, frozen=True, array_like=True):
 def in_scoring_order(terms: Iterable[str], statistics: CollectionStatistics) -> list[str]:
     """Sort terms the one way in which every peer adds up their scores: the rarest first."""
     known = statistics.doc_freqs
-    return sorted(terms, key=lambda term: (known.get(term, 0), term))
+    return [term for _, term in sorted([(known.get(term, 0), term) for term in terms])]
 
 
 def idf_of(terms: Sequence[str], statistics: CollectionStatistics) -> Floats:

@@ -300,6 +300,8 @@ def _by_sound(letters: str, known: Sequence[Similar], page_count: int) -> list[_
     for each in known:
         if each.start < each.end <= len(letters):
             by_end[each.end].append(each)
+    if not by_end[len(letters)]:
+        return []
     for end in range(1, len(letters) + 1):
         ways: list[tuple[float, float, tuple[Similar, ...]]] = [(-inf, 0.0, ())]
         for each in by_end[end]:

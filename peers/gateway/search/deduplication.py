@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
+import msgspec
 import numpy as np
 
 from peers.engine.pages.near_copies import near_copies, sketches_of
@@ -30,7 +31,7 @@ OF_SITE_MAX: Final = 2  # results of one site in a block
 LOOKAHEAD: Final = 10  # results behind a block of which some may come into it
 
 
-class Placed(NamedTuple):
+class Placed(msgspec.Struct, frozen=True, gc=False):
     """The hit that stands in a place, and the copies that it stands for."""
 
     number: int  # of the hit
@@ -40,10 +41,7 @@ class Placed(NamedTuple):
     copy_numbers: tuple[int, ...] = ()  # those of its copies that are hits, in their order
 
 
-STANDS_ALONE: Final = Placed(0)[1:]  # of one that stands for no other, and whose site has no more
-
-
-class Likeness(NamedTuple):
+class Likeness(msgspec.Struct, frozen=True, gc=False):
     """The digest and the sketch of a hit, by which hits that are alike are found."""
 
     content: int  # digest; 0 is like no other
@@ -70,7 +68,8 @@ def folded(hits: Sequence[Likeness]) -> list[Placed]:
         if is_folded[number]:
             continue
         if not has_others:
-            placed.append(Placed(number, _count(hits[number])))
+            n_copies = hits[number].copies
+            placed.append(Placed(number, 0 if n_copies == FOLDED else n_copies))
             continue
         others = are_alike[number] & ~is_folded
         are_near = others & ~are_copies[number]
@@ -134,4 +133,4 @@ def _mark_last(block: list[Placed], crowded: set[str], sites: Sequence[str]) -> 
     """Mark the last result of each of these sites, which have more."""
     last = {sites[each.number]: place for place, each in enumerate(block)}
     for site in crowded:
-        block[last[site]] = block[last[site]]._replace(has_more_of_site=True)
+        block[last[site]] = msgspec.structs.replace(block[last[site]], has_more_of_site=True)

@@ -82,14 +82,15 @@ class ExcerptStage(Stage):
 
     def is_read(self) -> bool:
         """Is there an excerpt of every page that is not denied?"""
-        is_denied = self._task.witnesses.is_denied
-        return all(is_denied(url) or self.excerpt_of(url) is not None for url in self._readers)
+        unread = [url for url in self._readers if self.excerpt_of(url) is None]
+        return all(map(self._task.witnesses.is_denied, unread))
 
     def excerpt_of(self, url: str) -> Excerpt | None:
         """That of the first peer that was asked for it and sent one."""
-        return next(
-            (self._excerpts[peer, url] for peer in self._readers[url] if (peer, url) in self._excerpts), None
-        )
+        for peer in self._readers[url]:
+            if (excerpt := self._excerpts.get((peer, url))) is not None:
+                return excerpt
+        return None
 
     def _note_told(self, url: str, peer: str, unsettled: Sequence[str], now: float) -> None:
         """Note whether a peer that was asked for a page knows it, denies it or cannot tell yet."""

@@ -13,11 +13,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+import msgspec
+
 from mesh.domains import registrable_domain
 from mesh.urls import host_of
 from peers.engine.rescoring.model import MODEL_DEPTH, Candidate, ModelWeights, newest_of, reranked
 from peers.gateway.search.cursor import Cursor
-from peers.gateway.search.deduplication import STANDS_ALONE, Likeness, Placed, folded, spread
+from peers.gateway.search.deduplication import Likeness, Placed, folded, spread
 from peers.gateway.search.plan import Share
 from peers.index.wire_messages import Hit
 
@@ -27,8 +29,8 @@ NOTHING_CLICKED: Final[Mapping[str, float]] = MappingProxyType({})
 UNDER_MAX: Final = 3  # of one result: more than there should be, see `copies.groups`
 
 
-class RankedHit(NamedTuple):
-    """A hit in its place."""
+class RankedHit(msgspec.Struct, frozen=True, gc=False):
+    """A hit in its place; a structure, as there are dozens in a search."""
 
     share: Share  # where it is from
     hit: Hit  # as its peer scored it
@@ -85,7 +87,7 @@ class HitList:
         self._candidates = [Candidate(url, hit.score, hit.features) for url, (_, hit) in of_url.items()]
         if clicked is not NOTHING_CLICKED:
             self._candidates = [
-                each._replace(clicked=clicked.get(each.url, 0.0)) for each in self._candidates
+                msgspec.structs.replace(each, clicked=clicked.get(each.url, 0.0)) for each in self._candidates
             ]
         ranked = [
             RankedHit(*of_url[each.url], each.score, True)
@@ -139,7 +141,7 @@ def _drafted(
     if first == second:
         return ranked
     picked = team_draft(first, second, coins_of(draft.query, draft.draw))
-    return [of_url[url]._replace(team=team) for url, team in picked]
+    return [msgspec.structs.replace(of_url[url], team=team) for url, team in picked]
 
 
 def _folded(ranked: Sequence[RankedHit], *, is_spread: bool, has_copies: bool) -> list[RankedHit]:
@@ -150,11 +152,17 @@ def _folded(ranked: Sequence[RankedHit], *, is_spread: bool, has_copies: bool) -
     if is_spread:
         sites = [host_of(each.hit.url) for each in ranked]
         placed = spread(placed, sites)
-    return [ranked[each.number] if each[1:] == STANDS_ALONE else _in_place(ranked, each) for each in placed]
+    return [
+        _in_place(ranked, each)
+        if each.copies or each.near_copies or each.has_more_of_site or each.copy_numbers
+        else ranked[each.number]
+        for each in placed
+    ]
 
 
 def _in_place(ranked: Sequence[RankedHit], placed: Placed) -> RankedHit:
-    return ranked[placed.number]._replace(
+    return msgspec.structs.replace(
+        ranked[placed.number],
         copies=placed.copies,
         near_copies=placed.near_copies,
         has_more_of_site=placed.has_more_of_site,

@@ -66,6 +66,8 @@ def hits_of(
     places = [(-hit.score, hit.url, n) for n, (_, hit) in enumerate(given) if isfinite(hit.score)]
     share_of: dict[str, Share | None] = {}  # by host
     is_past = task.span is not None
+    policy, witnesses = task.view.policy, task.witnesses
+    takes_down, has_denied = policy.takes_down, witnesses.has_denied
     for _, url, place in sorted(places):
         share, hit = given[place]
         page = url.partition(" ")[0] if is_past else url
@@ -76,13 +78,17 @@ def hits_of(
             task.view.refuse_hit(_giver_of(share, task), Offence.FOREIGN_HITS)
         elif hit.score > greatest:
             task.view.refuse_hit(_giver_of(share, task), Offence.IMPOSSIBLE_SCORES)
-        elif not _is_taken_down(page, task.view.policy) and not task.witnesses.hides(url, share.peer):
+        elif (takes_down and _is_taken_down(page, policy)) or (
+            has_denied and witnesses.hides(url, share.peer)
+        ):
+            continue
+        else:
             yield share, hit
 
 
 def _is_taken_down(url: str, policy: Policy) -> bool:
     """Is it taken down, or another spelling that no index has, of a page that may be?"""
-    return policy.takes_down and (policy.is_taken_down(url) or not is_canonical(url))
+    return policy.is_taken_down(url) or not is_canonical(url)
 
 
 def _giver_of(share: Share, task: SearchTask) -> str:
@@ -238,7 +244,7 @@ class MergedHits:
         for place, each in enumerate(self.page):
             if each.under:
                 under = each.under[: SNIPPETS_MAX - len(to_read)]
-                self.page[place] = each._replace(under=under)
+                self.page[place] = msgspec.structs.replace(each, under=under)
                 to_read += under
         return to_read
 
@@ -283,9 +289,9 @@ class MergedHits:
             has_more_of_site=ranked.has_more_of_site,
             near_copies=ranked.near_copies,
             also_at=self._also_at(ranked) if ranked.under else (),
-            section=harmless(excerpt.section),
+            section=excerpt.section and harmless(excerpt.section),
             section_id=excerpt.section_id,
-            synopsis="\n".join(map(harmless, excerpt.synopsis.split("\n"))),
+            synopsis=excerpt.synopsis and "\n".join(map(harmless, excerpt.synopsis.split("\n"))),
             entries=excerpt.entries,
             is_confirmed=self._task.witnesses.have_confirmed(key, ranked.share.peer),
             as_of=self._task.span[1] if self._task.span else 0.0,

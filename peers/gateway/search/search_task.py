@@ -164,8 +164,10 @@ class SearchTask:
         """Do sites take turns? Not in the order of dates, nor where one was asked for."""
         if self.order.order is not Sort.SCORE:
             return False
-        literals = chain.from_iterable(self.query.clauses)
-        return not any(each.kind is LiteralKind.SITE and not each.negated for each in literals)
+        for each in chain.from_iterable(self.query.clauses):
+            if each.kind is LiteralKind.SITE and not each.negated:
+                return False
+        return True
 
     def needed(self) -> int:
         """How many results, of which copies are one, have to be known before the page is final."""

@@ -41,6 +41,12 @@ def total_of(counts: Iterable[int]) -> int:
     return min(sum(counts), COUNT_MAX)
 
 
+def _totals_of(rows: Sequence[Iterable[int]]) -> tuple[int, ...]:
+    """`total_of` each column; of many columns none is over the limit."""
+    sums = list(map(sum, zip(*rows, strict=True)))
+    return tuple(sums) if max(sums, default=0) <= COUNT_MAX else tuple([min(n, COUNT_MAX) for n in sums])
+
+
 class _Counts:
     """The counts of one share over one edition of its documents."""
 
@@ -52,25 +58,39 @@ class _Counts:
 
 
 class TermStatistics:
-    """The counts of all shares under one epoch."""
+    """The counts of all shares under one epoch.
+
+    A search asks a dozen times, between two changes, for the same terms: what was found last is remembered.
+    """
 
     def __init__(self) -> None:
         self.n_forgotten = 0  # times that counts were dropped
         self._shares: dict[Share, _Counts] = {}
+        self._asked: tuple[str, ...] | None = None  # the terms that were asked for last; None after a change
+        self._known: dict[Share, Edition] = {}  # the editions of all shares that have counted them
+        self._summed: Iterable[Share] | None = None  # whose totals of these terms were wanted last
+        self._totals = TermTotals(0, (), ())
 
-    def editions(self, shares: Iterable[Share], terms: Iterable[str]) -> dict[Share, Edition]:
+    def editions(self, shares: Iterable[Share], terms: tuple[str, ...]) -> dict[Share, Edition]:
         """Return the editions that shares have counted, of those that have counted all these terms.
 
         In one pass without a call for each: all that a gateway asks are looked at with every search.
         """
-        wanted, known = set(terms), self._shares
-        return {
-            share: counts.edition
-            for share in shares
-            if (counts := known.get(share)) is not None and wanted <= counts.doc_freqs.keys()
-        }
+        if not terms:
+            counted = self._shares
+            return {share: counted[share].edition for share in shares if share in counted}
+        if terms is not self._asked:
+            wanted = set(terms)
+            self._asked, self._summed = terms, None
+            self._known = {
+                share: counts.edition
+                for share, counts in self._shares.items()
+                if wanted <= counts.doc_freqs.keys()
+            }
+        known = self._known
+        return {share: known[share] for share in shares if share in known}
 
-    def lacking(self, shares: Collection[Share], terms: Iterable[str]) -> list[Share]:
+    def lacking(self, shares: Collection[Share], terms: tuple[str, ...]) -> list[Share]:
         """Those of the shares that have not yet counted all these terms."""
         known = self.editions(shares, terms)
         return [share for share in shares if share not in known]
@@ -86,6 +106,7 @@ class TermStatistics:
         So are those of the same that are of other documents: somebody else has told them of the share.
         """
         assert (len(counted.field_lengths), len(counted.doc_freqs)) == (LENGTH_COUNT, len(terms))
+        self._asked = None
         counts, edition = self._shares.get(share), edition_of(counted)
         told = edition, counted.document_count, counted.field_lengths
         if counts is None or (counts.edition, counts.document_count, counts.field_lengths) != told:
@@ -109,23 +130,32 @@ class TermStatistics:
     def forget(self, share: Share) -> None:
         """Drop the counts of this share, to be counted anew: its index has changed."""
         self._shares.pop(share, None)
+        self._asked = None
         self.n_forgotten += 1
 
     def forget_stand_ins(self) -> None:
         self._shares = {share: counts for share, counts in self._shares.items() if not share.absent}
+        self._asked = None
         self.n_forgotten += 1
 
-    def totals(self, shares: Iterable[Share], terms: Sequence[str]) -> TermTotals:
+    def totals(self, shares: Iterable[Share], terms: tuple[str, ...]) -> TermTotals:
         """Add up the counts of those shares that have counted all these terms."""
-        counts = [self._shares[share] for share in self.editions(shares, terms)]
+        known = self.editions(shares, terms)
+        if not terms:
+            return self._sum([self._shares[share] for share in known], terms)
+        if shares is not self._summed:
+            self._summed, self._totals = shares, self._sum([self._shares[share] for share in known], terms)
+        return self._totals
+
+    def _sum(self, counts: Sequence[_Counts], terms: Sequence[str]) -> TermTotals:
         if not counts:
             return TermTotals(0, (0,) * LENGTH_COUNT, (0,) * len(terms))
         lengths = [of_share.field_lengths for of_share in counts]
         doc_freqs = [map(of_share.doc_freqs.__getitem__, terms) for of_share in counts]
         return TermTotals(
             total_of([of_share.document_count for of_share in counts]),
-            tuple(map(total_of, zip(*lengths, strict=True))),
-            tuple(map(total_of, zip(*doc_freqs, strict=True))),
+            _totals_of(lengths),
+            _totals_of(doc_freqs),
         )
 
     def __len__(self) -> int:

@@ -8,6 +8,8 @@ from peers.text.stemming import (
     NATIVE_STEMMERS,
     form_of,
     native_form_of,
+    native_forms_in,
+    native_forms_of,
     native_language,
     parts_of,
 )
@@ -79,3 +81,17 @@ def test_a_compound_is_cut_wherever_both_parts_are_long_enough() -> None:
     assert ("\x03arbeit", "\x03platz") in ways
     assert len(ways) == 5
     assert parts_of("arbeitsplatz", "fr") == parts_of("c3456789", "de") == []
+
+
+@pytest.mark.parametrize("language", ["", *NATIVE_STEMMERS])
+def test_words_have_the_same_forms_together_as_one_by_one(language: str) -> None:
+    words = ["arbeitsplatz", "the", "und", "les", "running", "x900", "天网", "", "straße", "c"]
+    for some in (words, words[:5]):
+        assert native_forms_in(some, language) == [native_form_of(word, language) for word in some]
+
+
+@pytest.mark.parametrize("word", ["arbeitsplatz", "the", "und", "les", "running", "x900", "天网", "straße"])
+def test_a_word_has_those_native_forms_that_differ_from_its_own(word: str) -> None:
+    forms = {language: native_form_of(word, language) for language in NATIVE_STEMMERS}
+    own = form_of(word)
+    assert native_forms_of(word) == {name: form for name, form in forms.items() if own and form != own}

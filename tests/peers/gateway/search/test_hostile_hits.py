@@ -26,7 +26,7 @@ SHARE = Share("ann", NOBODY_ABSENT)
 def shown(urls: list[str], span: tuple[float, float] | None) -> list[str]:
     """Return the URLs that are shown of hits that a member gives."""
     refused = Counter[str]()
-    hides: Any = SimpleNamespace(hides=lambda *_: False)
+    hides: Any = SimpleNamespace(has_denied=True, hides=lambda *_: False)
     view = SimpleNamespace(
         policy=Policy(rules=(Rule(action=Action.TAKE_DOWN, urls=(TAKEN,)),)),
         refuse_hit=lambda peer, _: refused.update([peer]),
