@@ -286,6 +286,7 @@ class FaultRun:
 
     def _live(self) -> None:
         self._join()
+        self._decree()
         start = self.world.now
         self._begin_uses(start + self.plan.healed_s)
         for url in self.web.seeds:
@@ -468,9 +469,16 @@ class FaultRun:
         """URLs that are taken down."""
         return next((use.urls for use in self.uses if isinstance(use, TakeDownUse)), ())
 
-    def _begin_uses(self, until: float) -> None:
+    def _decree(self) -> None:
+        """Switch on the stores; wait for all to hear of it where all that is crawled counts for some."""
         if self.uses and self.pinner is None:
             self.legislate()
+        for use in self.uses:
+            use.decree()
+        if self.has_everything:
+            self.world.run(until=self.world.now + POLICY_KNOWN_S)
+
+    def _begin_uses(self, until: float) -> None:
         for use in self.uses:
             self.world.plan(self.world.now + POLICY_KNOWN_S, partial(use.begin, until))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import batched, zip_longest
+from itertools import zip_longest
 from math import inf
 from typing import ClassVar, Final
 
@@ -45,10 +45,9 @@ class PastUse(StoreUse):
         if self._run.is_archive_damaged:
             return
         is_found = self._truth(machines)
-        for searches in batched(
-            _searches({word: url for word, (url, _) in is_found.items()}), ASKED_AT_A_TIME
-        ):
-            for urls in searches:
+        searches = list(_searches({word: url for word, (url, _) in is_found.items()}))
+        for start in range(0, len(searches), ASKED_AT_A_TIME):
+            for urls in searches[start : start + ASKED_AT_A_TIME]:
                 self._ask(urls)
             self._world.run(until=self._world.now + ANSWERED_S)
         for word, (url, must_find) in is_found.items():
@@ -94,8 +93,9 @@ def _searches(urls: Mapping[str, str]) -> Iterator[dict[str, str]]:
     for word, url in urls.items():
         words[url].append(word)
     for of_place in zip_longest(*words.values()):
-        for some in batched(filter(None, of_place), WORDS_OF_SEARCH):
-            yield {word: urls[word] for word in some}
+        some = [word for word in of_place if word is not None]
+        for start in range(0, len(some), WORDS_OF_SEARCH):
+            yield {word: urls[word] for word in some[start : start + WORDS_OF_SEARCH]}
 
 
 def _refuses(versions: Sequence[Place]) -> bool:

@@ -152,6 +152,9 @@ class StoreUse:
         """Return the rules of the policy that are its own, which come first."""
         return ()
 
+    def decree(self) -> None:
+        """Publish what is decreed of it beside the policy, before anything is crawled."""
+
     def begin(self, until: float) -> None:
         """Begin to use it, and go on until a time, when all is healed."""
 
