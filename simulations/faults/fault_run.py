@@ -465,6 +465,10 @@ class FaultRun:
         return self.plan.seed
 
     @property
+    def liar(self) -> Machine | None:
+        return self.watch.doubts.liar
+
+    @property
     def hidden(self) -> Container[str]:
         """URLs that are taken down."""
         return next((use.urls for use in self.uses if isinstance(use, TakeDownUse)), ())

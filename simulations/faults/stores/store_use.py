@@ -114,6 +114,9 @@ class UsedRun(Protocol):
     def has_liar(self) -> bool: ...
 
     @property
+    def liar(self) -> UsedMachine | None: ...
+
+    @property
     def is_archive_damaged(self) -> bool:
         """Has some disk changed data that were written to it?"""
 

@@ -92,7 +92,9 @@ class TopicUse(StoreUse):
             number = self._list.slice_at(machine.wall_time())
             visit = _Visit(content, number, fingerprint(url)[-PAGE_BYTES:], url, document.text)
             self._served[visit.name] = visit
-            if self._world.now > self._calm_s:
+            # What a page said that the liar read, and that has not changed, nobody else need know.
+            may_miss = self._run.has_liar and (machine is self._run.liar or served.status == _NOT_MODIFIED)
+            if self._world.now > self._calm_s and not may_miss:
                 self._sure[visit.name] = visit
             if served.status == 200 and self._knows(machine):
                 self.confirm_later(machine, lambda: self._read.add(content))
@@ -118,6 +120,8 @@ class TopicUse(StoreUse):
         for name, visit in self._sure.items():
             if name not in names and visit.url not in self._run.hidden:
                 yield f"a visit of {visit.url} in slice {visit.slice} is not counted"
+        if self._run.has_liar:
+            return  # which may invent pages: what it says of its own visits is believed, and of no others
         pages = {visit.page: visit.url for visit in self._served.values()}
         for name in names - self._served.keys():
             found = visit_in(name)
