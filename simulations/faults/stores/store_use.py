@@ -156,7 +156,7 @@ class StoreUse:
         return ()
 
     def decree(self) -> None:
-        """Publish what is decreed of it beside the policy, before anything is crawled."""
+        """Publish a decree of its own, beside the policy, before anything is crawled."""
 
     def begin(self, until: float) -> None:
         """Begin to use it, and go on until a time, when all is healed."""
