@@ -116,6 +116,13 @@ def replay(
     _print(result, replay_table(result), as_json)
 
 
+# Of runs with faults, see `simulations.faults.fault_run.run_faults`.
+_KINDS: Final = (
+    *("has_revisits", "has_liar", "has_pins", "has_machines", "has_domains"),
+    *("has_sites", "has_everything"),
+)
+
+
 @sim.command(epilog="Example: tianmesh sim faults --seeds 1000 --peers 3..9 --json")
 def faults(
     seeds: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many runs.")] = 100,
@@ -140,6 +147,9 @@ def faults(
     sites: Annotated[
         bool, typer.Option("--sites", help="People submit sites, which have a limit of pages.")
     ] = False,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="All stores that a policy can switch on are used and judged.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print the transcript of a single run while it lasts.")
     ] = False,
@@ -156,10 +166,11 @@ def faults(
     from simulations.report import faults_report
 
     sizes = _sizes(peers)
+    chosen = revisits, byzantine, pins, machines, domains, sites, everything
+    kinds: dict[str, Any] = dict(zip(_KINDS, chosen, strict=True))
     if verbose:
         if seeds != 1:
             raise typer.BadParameter("a transcript is of one run: give --seeds 1", param_hint="--verbose")
-        kinds = revisits, byzantine, pins, machines, domains, sites
         told = _told(first_seed, sizes.of(first_seed), only, kinds)
         result = sum_up([told], first_seed)
     else:
@@ -167,13 +178,8 @@ def faults(
             result = run_all(
                 range(first_seed, first_seed + seeds),
                 sizes,
-                has_revisits=revisits,
-                has_liar=byzantine,
-                has_pins=pins,
-                has_machines=machines,
-                has_domains=domains,
-                has_sites=sites,
                 progress=lambda done, total, failed: progress(done, total),
+                **kinds,
             )
     _print(result, faults_report(result), as_json)
     _end(result, seeds)
@@ -219,7 +225,7 @@ def _end(result: FaultsResult, wanted: int) -> None:
         raise typer.Exit(1 if result.failures else INTERRUPTED)
 
 
-def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool, bool, bool]) -> RunOutcome:
+def _told(seed: int, peers: int, only: str, kinds: dict[str, Any]) -> RunOutcome:
     """One run, with its plan and its transcript on stderr."""
     from simulations.faults.fault_run import run_faults
     from simulations.faults.faults import plan_of
@@ -229,19 +235,7 @@ def _told(seed: int, peers: int, only: str, kinds: tuple[bool, bool, bool, bool,
         print(f"fault {number} at {planned.at_s:.3f} s: {planned.fault}", file=sys.stderr)
     chosen = frozenset(int(part) for part in only.split(",")) if only else None
     tell = partial(print, file=sys.stderr)
-    has_revisits, has_liar, has_pins, has_machines, has_domains, has_sites = kinds
-    return run_faults(
-        seed,
-        peers,
-        tell=tell,
-        only=chosen,
-        has_revisits=has_revisits,
-        has_liar=has_liar,
-        has_pins=has_pins,
-        has_machines=has_machines,
-        has_domains=has_domains,
-        has_sites=has_sites,
-    )
+    return run_faults(seed, peers, tell=tell, only=chosen, **kinds)
 
 
 def _sizes(text: str) -> Sizes:

@@ -287,7 +287,9 @@ class PagesInProgress:
         if header_of(fetched, ROBOTS_TAG) is not None:
             conclusion = conclusion._replace(etag="", last_modified="", due_s=due_at(now))
         if self.counted is not None:
-            self.counted.add_unchanged(taken.url, state.slot, fetched.started_at)
+            newest = self._versions.newest(state.slot, taken.url)
+            if newest is not None and newest.has_document:  # else it asks not to be indexed, as it did then
+                self.counted.add_unchanged(taken.url, state.slot, fetched.started_at)
         self._frontier.settle(state, taken, conclusion)
 
     def _visit(self, state: HostState, taken: QueuedUrl) -> int:

@@ -4,7 +4,7 @@
 also for one of another version). `fault_run` is one run, `fault_runs` are many on all cores, `soak` a
 thousand. A malicious member (`liar`) gives `false_answers`, `false_roles` and `false_leases`; `conduct_watch`
 judges whether it is found out, `doubtful_versions` knows which pages only it has read. `users` seed and
-search meanwhile, a `submitter` has sites crawled that have a limit, `pinner` is an owner with policies.
+search meanwhile, `stores` that a policy switches on are used and judged, `pinner` is an owner with policies.
 `watch` judges every request and commit when it is made, `recovery_time` how long after healing all is where
 it belongs, `final_checks` the mesh at rest. `planted` bugs are to be found.
 """

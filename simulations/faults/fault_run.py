@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +23,7 @@ from mesh.slots import slot_of
 from mesh.urls import host_of
 from peers.crawler.model.settings import CrawlSettings, Revisit
 from peers.handover.wire_messages import ItemsSent
-from peers.policy.rules import EVERYTHING, policy_bytes
+from peers.policy.rules import EVERYTHING, Policy, policy_bytes
 from simulations.faults.clock import VirtualClock
 from simulations.faults.conduct_watch import CONDUCT, CONDUCT_LOOK_S, TUNING, ConductWatch
 from simulations.faults.false_answers import LASTS_S, FalseAnswers
@@ -30,14 +31,17 @@ from simulations.faults.false_leases import FalseLeases
 from simulations.faults.false_roles import FalseRoles
 from simulations.faults.false_texts import FalseTexts
 from simulations.faults.faults import FaultPlan, Flip, plan_of
-from simulations.faults.final_checks import check_rest, digests_on, ledger_of
+from simulations.faults.final_checks import check_rest, digests_on
 from simulations.faults.liar import Liar
 from simulations.faults.machine import Machine
 from simulations.faults.nemesis import Nemesis
 from simulations.faults.pinner import Pinner
 from simulations.faults.planted import Bug, planted
 from simulations.faults.recovery_time import RecoveryTime
-from simulations.faults.submitter import POLICY, Submitter
+from simulations.faults.stores.all_uses import ALL, SITES, policy_of
+from simulations.faults.stores.store_use import StoreUse, UsedMachine
+from simulations.faults.stores.taken_down import TakeDownUse
+from simulations.faults.stores.versions import ledger_of
 from simulations.faults.users import FRESH_S, Users
 from simulations.faults.watch import Watch
 from simulations.webs.changing_web import ChangingWeb
@@ -47,6 +51,7 @@ from simulations.world.chance import random_of
 from simulations.world.checks import reachable
 from simulations.world.members import Members, VirtualDoor
 from simulations.world.network import Network
+from simulations.world.words import TellingParser, WordyParser
 from simulations.world.world import MessageTally, World
 
 if TYPE_CHECKING:
@@ -71,8 +76,8 @@ AUDIT_RATE: Final = 0.3  # so that enough pages are looked at in some minutes
 GONE_S: Final = 30.0  # a page is missed, in some runs, before it is shown no more
 PINS_KNOWN_S: Final = 10.0  # until all have heard of the last policy
 POLICY_KNOWN_S: Final = 10.0  # likewise of the first one
-SUBMISSION_S: Final = 12.0  # until a gateway gives up
-SUBMITTED_S_MAX: Final = 120.0
+TAKEN_S: Final = 12.0  # until a gateway gives up to bring something to a store
+INSISTED_S_MAX: Final = 120.0
 LAST_VISITS_S: Final = 3 * REVISIT_S  # from a visit to the next one, at most
 
 
@@ -87,6 +92,7 @@ class RunOutcome(msgspec.Struct, frozen=True):
     has_machines: bool
     has_domains: bool
     has_sites: bool
+    has_everything: bool
     violations: tuple[str, ...]  # empty when all is well
     digest: str
     events: int
@@ -114,6 +120,7 @@ class RunOutcome(msgspec.Struct, frozen=True):
         options += " --machines" if self.has_machines else ""
         options += " --domains" if self.has_domains else ""
         options += " --sites" if self.has_sites else ""
+        options += " --everything" if self.has_everything else ""
         return (
             f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers}{options} --verbose"
         )
@@ -132,6 +139,7 @@ def run_faults(
     has_machines: bool = False,
     has_domains: bool = False,
     has_sites: bool = False,
+    has_everything: bool = False,
 ) -> RunOutcome:
     """Carry out the run of a seed.
 
@@ -146,6 +154,7 @@ def run_faults(
       has_machines: have hosts share the machines that serve them.
       has_domains: have each host be of a registrable domain of its own.
       has_sites: have sites submitted to which nothing links.
+      has_everything: have all stores switched on that a policy can, and used; sites are among them.
     """
     plan = plan_of(seed, peers)
     if only is not None:
@@ -162,6 +171,7 @@ def run_faults(
             has_machines=has_machines,
             has_domains=has_domains,
             has_sites=has_sites,
+            has_everything=has_everything,
         ).run()
 
 
@@ -179,6 +189,7 @@ class FaultRun:
         has_machines: bool = False,
         has_domains: bool = False,
         has_sites: bool = False,
+        has_everything: bool = False,
     ) -> None:
         self.plan = plan
         self.has_machines, self.has_domains = has_machines, has_domains
@@ -190,7 +201,8 @@ class FaultRun:
         self._transcript: deque[str] = deque(maxlen=TRANSCRIPT_LINES)
         network = Network(random_of(seed, "network"))
         self.world = World(network, start_s=START_S)
-        self.web = self._make_web(has_sites=has_sites)
+        self.has_sites, self.has_everything = has_sites, has_everything
+        self.web = self._make_web(has_sites=has_sites or has_everything)
         self.members = Members(seed, len(plan.drifts), plan.replicas, plan.slots)
         self._settings = _settings_of(plan, has_revisits=has_revisits)
         self.watch = Watch(
@@ -212,16 +224,15 @@ class FaultRun:
             lambda machine: self.false_answers.forget(machine.peer),
         )
         self.users = self._make_users()
-        doors: dict[str, VirtualDoor] = {}
-        self.machines = [
-            self._make_machine(number, VirtualClock(offset, drift), doors)
-            for number, (offset, drift) in enumerate(zip(plan.wall_offsets_s, plan.drifts, strict=True))
-        ]
+        self.machines = self._make_machines()
         for machine in self.machines:
             self.watch.add(machine)
         self.nemesis = Nemesis(self.world, network, self.machines, self.watch, self.tell)
-        self.submitter = self._make_submitter()
+        self.uses: list[StoreUse] = [
+            use(self) for use in _uses(has_sites=has_sites, has_everything=has_everything)
+        ]
         self.pinner = self._make_pinner() if has_pins else None
+        self._policies = 0  # so many without pins
         self._is_busy = True  # users ask
         self._settlings: list[RecoveryTime] = []  # one for each time that everything was healed
 
@@ -243,7 +254,8 @@ class FaultRun:
             has_pins=self.pinner is not None,
             has_machines=self.has_machines,
             has_domains=self.has_domains,
-            has_sites=self.submitter is not None,
+            has_sites=self.has_sites,
+            has_everything=self.has_everything,
             violations=tuple(self.watch.violations),
             digest=self.world.digest,
             events=self.world.n_events,
@@ -274,9 +286,9 @@ class FaultRun:
 
     def _live(self) -> None:
         self._join()
+        self._decree()
         start = self.world.now
-        if self.submitter is not None:
-            self._begin_submitting(self.submitter, start + self.plan.healed_s)
+        self._begin_uses(start + self.plan.healed_s)
         for url in self.web.seeds:
             self.users.seed(self.machines[0], url)
         early = [planned for planned in self.plan.faults if planned.at_s < self.plan.healed_s]
@@ -300,8 +312,7 @@ class FaultRun:
             self.world.run(until=self.world.now + 60.0)
             self._heal()
         self._is_busy = False
-        if self.submitter is not None:
-            self._submit_the_rest(self.submitter)
+        self._end_uses()
         if self.pinner is not None:
             self.pinner.publish()
             self.world.run(until=self.world.now + PINS_KNOWN_S)
@@ -337,8 +348,8 @@ class FaultRun:
         self.false_answers.until_s = until + LASTS_S
         self.false_texts.until_s = until
         liar.lie(until)
-        if self.submitter is not None:
-            self.submitter.lie(machine, until)
+        for use in self.uses:
+            use.lie(machine, until)
 
     def _take_slots_from_liar(self, names: FalseRoles) -> None:
         """Have a person drain the liar, and let it take its share again: its word counts for no slot then."""
@@ -353,9 +364,10 @@ class FaultRun:
             liar.drain(is_draining=False)
         names.end()
 
-    def _may_be_missing(self, machine: Machine, url: str, since_s: float) -> bool:
-        """Has the malicious member kept a page from the gateway of a machine since then, or hidden it?"""
-        is_hidden = self.false_names is not None and self.false_names.may_hide(url)
+    def _may_be_missing(self, machine: UsedMachine, url: str, since_s: float) -> bool:
+        """Has the malicious member kept a page from the gateway of a machine since then, or is it hidden?"""
+        is_liars = self.false_names is not None and self.false_names.may_hide(url)
+        is_hidden = is_liars or url in self.hidden
         return is_hidden or self.false_answers.has_withheld(machine.peer, url, since_s)
 
     def _look_at_conduct(self) -> None:
@@ -380,6 +392,13 @@ class FaultRun:
         for machine in self.machines:
             machine.change_settings(settings)
 
+    def _make_machines(self) -> list[Machine]:
+        doors: dict[str, VirtualDoor] = {}
+        clocks = zip(self.plan.wall_offsets_s, self.plan.drifts, strict=True)
+        return [
+            self._make_machine(number, VirtualClock(*clock), doors) for number, clock in enumerate(clocks)
+        ]
+
     def _make_machine(self, number: int, clock: VirtualClock, doors: dict[str, VirtualDoor]) -> Machine:
         return Machine(
             number,
@@ -396,6 +415,7 @@ class FaultRun:
             told=self._told,
             conduct=CONDUCT,
             tuning=TUNING,
+            parser=TellingParser if self.has_everything else WordyParser,
         )
 
     def _make_web(self, *, has_sites: bool) -> SyntheticWeb:
@@ -422,30 +442,62 @@ class FaultRun:
 
     def _make_pinner(self) -> Pinner:
         random = random_of(self.plan.seed, "pins")
-        base = EVERYTHING if self.submitter is None else POLICY
-        return Pinner(self.machines, self.world, self.members, random, self.tell, base)
+        return Pinner(self.machines, self.world, self.members, random, self.tell, self._policy())
 
-    def _make_submitter(self) -> Submitter | None:
-        if not isinstance(self.web, SubmittedWeb):
-            return None
-        random = random_of(self.plan.seed, "submitters")
-        return Submitter(self.web, self.world, random, self.tell, self.watch.violate, self._running)
+    # --- Stores that a policy switches on
 
-    def _begin_submitting(self, submitter: Submitter, until: float) -> None:
-        if self.pinner is None:
-            self.machines[0].publish(self.members.policy(1, policy_bytes(POLICY)))
-        self.world.plan(self.world.now + POLICY_KNOWN_S, lambda: submitter.submit(until))
+    def _policy(self) -> Policy:
+        """Return the policy of this run but for its pins."""
+        return policy_of(self.uses) if self.uses else EVERYTHING
 
-    def _submit_the_rest(self, submitter: Submitter) -> None:
-        """Have the sites submitted that nobody has taken for all the faults."""
-        until = self.world.now + SUBMITTED_S_MAX
-        while lacking := submitter.lacking():
+    def legislate(self) -> None:
+        """Publish the policy anew, with the rules that uses have by now."""
+        if self.pinner is not None:
+            self.pinner.base = self._policy()
+            self.pinner.publish()
+        elif running := self.running():
+            self._policies += 1
+            policy = self.members.policy(self._policies, policy_bytes(self._policy()))
+            running[0].publish(policy)
+
+    @property
+    def seed(self) -> int:
+        return self.plan.seed
+
+    @property
+    def liar(self) -> Machine | None:
+        return self.watch.doubts.liar
+
+    @property
+    def hidden(self) -> Container[str]:
+        """URLs that are taken down."""
+        return next((use.urls for use in self.uses if isinstance(use, TakeDownUse)), ())
+
+    def _decree(self) -> None:
+        """Switch on the stores; wait for all to hear of it where all that is crawled counts for some."""
+        if self.uses and self.pinner is None:
+            self.legislate()
+        for use in self.uses:
+            use.decree()
+        if self.has_everything:
+            self.world.run(until=self.world.now + POLICY_KNOWN_S)
+
+    def _begin_uses(self, until: float) -> None:
+        for use in self.uses:
+            self.world.plan(self.world.now + POLICY_KNOWN_S, partial(use.begin, until))
+
+    def _end_uses(self) -> None:
+        """Bring once more to the stores all that the faults have kept from them."""
+        for use in self.uses:
+            use.end_faults()
+        until = self.world.now + INSISTED_S_MAX
+        while lacking := [each for use in self.uses for each in use.lacking()]:
             if self.world.now > until:
                 self.watch.violate(f"nobody takes {', '.join(lacking)}")
                 return
-            for site in lacking:
-                submitter.submit_one(site)
-            self.world.run(until=self.world.now + SUBMISSION_S)
+            for use in self.uses:
+                use.insist()
+            self.world.run(until=self.world.now + TAKEN_S)
 
     def _join(self) -> None:
         """Let the first peers find together."""
@@ -515,7 +567,7 @@ class FaultRun:
         present = self.present()
         return (
             self._nothing_is_missing()
-            and (self.submitter is None or self.submitter.is_over(present))
+            and all(use.is_over(present) for use in self.uses)
             and all(machine.crawl().is_idle for machine in present)
             and not any(self.watch.is_to_be_asked(machine, LAST_VISITS_S) for machine in present)
         )
@@ -555,14 +607,15 @@ class FaultRun:
             self.users.search(machine, url, stored_s if is_known else inf, fresh_s=slowest * FRESH_S)
 
     def some_gateway(self) -> Machine | None:
-        running = self._running()
+        running = self.running()
         return self._random.choice(running) if running else None
 
-    def _running(self) -> list[Machine]:
+    def running(self) -> list[Machine]:
+        """The members that run."""
         return [machine for machine in self.present() if machine.is_running]
 
     def _told(self, machine: Machine, message: Message) -> None:
-        if self.submitter is None or not self.submitter.told(machine, message):
+        if not any(use.told(machine, message) for use in self.uses):
             self.users.told(machine, message)
 
     def _seed_something(self) -> None:
@@ -575,12 +628,11 @@ class FaultRun:
             self.users.seed(machine, f"{self.web.origin_of_page(host, page)}/p{zeros}{page}")
 
     def _fetched(self, machine: Machine, url: str, served: Served) -> None:
-        if self.submitter is not None:
-            self.submitter.requested(machine, url)
-            if self.submitter.is_look(url):
-                self.watch.asked_for_proof(machine, url, served)
-                return
-        self.watch.requested(machine, url, served)
+        is_own = [use.requested(machine, url, served) for use in self.uses]  # all of them hear of it
+        if any(is_own):
+            self.watch.asked_for_proof(machine, url, served)
+        else:
+            self.watch.requested(machine, url, served)
 
     def _delay_of(self, origin: str) -> float:
         return max(self._settings.delay_s, self.web.crawl_delay_s(origin))
@@ -598,6 +650,12 @@ class FaultRun:
     def reachable_urls(self) -> list[str]:
         """All pages that must have been fetched: from the seed, and those that users were promised."""
         return [*reachable(self.web, self.watch.doubts.is_read), *self.users.promised]
+
+
+def _uses(*, has_sites: bool, has_everything: bool) -> tuple[type[StoreUse], ...]:
+    if has_everything:
+        return ALL
+    return SITES if has_sites else ()
 
 
 def _shape_of(plan: FaultPlan) -> WebShape:

@@ -38,6 +38,7 @@ def run_all(
     has_machines: bool = False,
     has_domains: bool = False,
     has_sites: bool = False,
+    has_everything: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> FaultsResult:
@@ -51,12 +52,13 @@ def run_all(
       has_machines: have hosts share the machines that serve them.
       has_domains: have each host be of a registrable domain of its own.
       has_sites: have sites submitted to which nothing links.
+      has_everything: have all stores that a policy can switch on, and sites.
       workers: processes; None for one on each core, 0 for none but this one.
       progress: is told how many runs are done, of how many, and how many have failed.
     """
     chosen = list(seeds)
     outcomes: list[RunOutcome] = []
-    extras = bug, has_revisits, has_liar, has_pins, has_machines, has_domains, has_sites
+    extras = bug, has_revisits, has_liar, has_pins, has_machines, has_domains, has_sites, has_everything
     orders = [RunTask(seed, sizes.of(seed), *extras) for seed in chosen]
     try:
         for outcome in outcomes_of(orders, workers):
@@ -137,6 +139,7 @@ class RunTask(NamedTuple):
     has_machines: bool = False
     has_domains: bool = False
     has_sites: bool = False
+    has_everything: bool = False
 
 
 def _run(order: RunTask) -> RunOutcome:
@@ -150,6 +153,7 @@ def _run(order: RunTask) -> RunOutcome:
         has_machines=order.has_machines,
         has_domains=order.has_domains,
         has_sites=order.has_sites,
+        has_everything=order.has_everything,
     )
 
 

@@ -9,7 +9,7 @@ peer that asks for it next is an hour behind: due times stand in rows by the clo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, Protocol
 
@@ -32,10 +32,10 @@ from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.ledger.place import Place, place_in
 from peers.storage.ledger.stored_versions import StoredVersions
 from simulations.faults.faults import FaultPlan
-from simulations.faults.graph_check import wrong_links
 from simulations.faults.machine import Machine
 from simulations.faults.pinner import Pinner
-from simulations.faults.submitter import Submitter
+from simulations.faults.stores.store_use import StoreUse, unequal_rows
+from simulations.faults.stores.versions import body_at, ledger_of
 from simulations.faults.users import Users
 from simulations.faults.watch import AnsweredRequest, Watch
 from simulations.webs.changing_web import GONE, is_shown
@@ -57,9 +57,16 @@ class RestingRun(Protocol):
     watch: Watch
     users: Users
     pinner: Pinner | None
-    submitter: Submitter | None
     web: SyntheticWeb
     has_liar: bool
+
+    @property
+    def uses(self) -> Sequence[StoreUse]:
+        """The stores that a policy has switched on."""
+
+    @property
+    def hidden(self) -> Container[str]:
+        """URLs that are taken down."""
 
     @property
     def missed_again_s(self) -> float:
@@ -97,16 +104,15 @@ def _wrong(run: RestingRun) -> Iterator[str]:
     ruling = partial(_ruling, run, ownership, by_peer)
     if run.pinner is not None:
         yield from _pins_that_do_not_hold(present, run.pinner.pins)
-    if run.submitter is not None:
-        yield from run.submitter.wrong(present)
-        if not run.has_liar:
-            yield from wrong_links(present, run.web)
+    for use in run.uses:
+        yield from unequal_rows(use, present)
+        yield from use.wrong(present)
     yield from _lost(run, urls)
     yield from _states(run, ownership, by_peer, urls)
     yield from _copies(run, ownership, by_peer, ruling)
     yield from _not_found(run, ruling)
     for machine in present:
-        yield from _leftovers(machine, ownership, is_archive_damaged=run.is_archive_damaged)
+        yield from _leftovers(run, machine, ownership)
     if run.world.unbalanced:
         yield f"{run.world.unbalanced} messages are neither on their way nor delivered, lost or refused"
 
@@ -237,13 +243,13 @@ def _copies(
                 yield f"{machine.name} has lost {len(lost)} of the versions of {url}"
 
 
-def _leftovers(machine: Machine, ownership: Ownership, *, is_archive_damaged: bool) -> Iterator[str]:
+def _leftovers(run: RestingRun, machine: Machine, ownership: Ownership) -> Iterator[str]:
     """Pages and documents at a peer that is not of their team, and documents that are not one for a page."""
     shown: set[str] = set()
     for page in _all_newest(ledger_of(machine)):
         if machine.peer not in ownership.team_of(ownership.slot_of(host_of(page.url))):
             yield f"{machine.name} keeps {page.url}, of whose team it is not"
-        elif page.has_document:
+        elif page.has_document and page.url not in run.hidden:
             shown.add(page.url)
     indexed = Counter(documents_on(machine))
     for url, count in indexed.items():
@@ -251,7 +257,7 @@ def _leftovers(machine: Machine, ownership: Ownership, *, is_archive_damaged: bo
             yield f"{machine.name} has a document of {url}, of which it keeps none to show"
         elif count > 1:
             yield f"{machine.name} has {count} documents of {url}"
-    lacking = [] if is_archive_damaged else sorted(shown - indexed.keys())
+    lacking = [] if run.is_archive_damaged else sorted(shown - indexed.keys())
     yield from (f"{machine.name} has no document of {url}" for url in lacking)
 
 
@@ -268,26 +274,15 @@ def documents_on(machine: Machine) -> Iterator[str]:
     yield from Index.open(storage).snapshot().everything().urls()
 
 
-def ledger_of(machine: Machine) -> Ledger:
-    """Return the ledger on the disk of a peer; making it reads all over the table, so it is made once."""
-    return Ledger(TableSection(machine.disk.table, CELL_SECTION))
-
-
 def digests_on(machine: Machine, ledger: Ledger, slot: int, url: str) -> set[bytes]:
     """The digests of the bodies of all versions of a page that are on the disk of a peer."""
     found = set()
     for item in ledger.versions(slot):
         if item.identity == identity_of(slot, url):
             place = place_in(item.value)
-            found.add(_digest_at(machine, place.extent))
+            body = body_at(machine, place.extent)
+            found.add(b"" if body is None else xxh3_64_digest(body))
     return found
-
-
-def _digest_at(machine: Machine, extent: Extent) -> bytes:
-    try:
-        return xxh3_64_digest(body_of(machine.disk.archive.read(extent)))
-    except CorruptionError:
-        return b""
 
 
 def stored_copy(machine: Machine, ledger: Ledger, slot: int, url: str) -> bytes | None:
@@ -310,13 +305,14 @@ def is_page(records: bytes, url: str) -> bool:
     return any(rare_word_of(url).encode() in block for block in blocks)
 
 
-def _words(last: AnsweredRequest, url: str) -> dict[str, bool]:
+def _words(last: AnsweredRequest, url: str, hidden: Container[str]) -> dict[str, bool]:
     """The words by which a page was to be found at any time, and whether it is to be by now."""
-    words = {rare_word_of(url): is_shown(last.body)}
+    is_last_shown = is_shown(last.body) and url not in hidden
+    words = {rare_word_of(url): is_last_shown}
     asked: AnsweredRequest | None = last
     while asked is not None and asked.body:
         is_last = asked.body == last.body
-        words.setdefault(version_word_of(url, asked.body), is_last and is_shown(last.body))
+        words.setdefault(version_word_of(url, asked.body), is_last and is_last_shown)
         asked = asked.before
     return words
 
@@ -346,7 +342,7 @@ def _not_found(run: RestingRun, ruling: Callable[[str], AnsweredRequest]) -> Ite
         for url in urls[start : start + ASKED_AT_A_TIME]:
             machine = run.some_gateway()
             assert machine is not None
-            words[url] = _words(ruling(url), url)
+            words[url] = _words(ruling(url), url, run.hidden)
             users.look_up(machine, url)
         for searched in _searches({url: words[url] for url in urls[start : start + ASKED_AT_A_TIME]}):
             machine = run.some_gateway()
@@ -354,7 +350,7 @@ def _not_found(run: RestingRun, ruling: Callable[[str], AnsweredRequest]) -> Ite
             users.search_words(machine, searched)
         world.run(until=world.now + ANSWERED_S)
     for url in urls:
-        if _words(ruling(url), url) != words[url]:
+        if _words(ruling(url), url, run.hidden) != words[url]:
             continue  # it was visited again meanwhile, and says something else
         for word, is_said in words[url].items():
             if word not in users.found:
@@ -364,7 +360,10 @@ def _not_found(run: RestingRun, ruling: Callable[[str], AnsweredRequest]) -> Ite
             elif not is_said and users.found[word]:
                 yield f"a search for {word} found {url}, which does not say so any more or is not there"
         copy = users.copies.get(url, b"")
-        if not copy:
+        if url in run.hidden:
+            if copy:
+                yield f"a gateway gave a copy of {url}, which is taken down"
+        elif not copy:
             yield f"no gateway has a copy of {url}"
         elif not is_page(copy, url):
             yield f"a gateway gave a damaged copy of {url}"

@@ -103,6 +103,7 @@ class Machine:
         self.is_leaving = False
         self.refusal = ""
         self.changed_s = -inf  # when it last started, ended, stood still or went on
+        self.lost_disk_s = -inf
         self._world = world
         self._members = members
         self._web = web
@@ -161,7 +162,9 @@ class Machine:
         )
         controller, *others = actors
         self._controller = Overheard(controller)
-        membership = self._members.membership(peer, TableSection(disk.table, b"M"), self._starts, actors)
+        hearing = [self._parser.name] if self._parser.hears_decrees else []
+        section = TableSection(disk.table, b"M")
+        membership = self._members.membership(peer, section, self._starts, actors, hearing)
         segments = DiskSegments(disk, index, self.config.slot_count)
         ports: list[VirtualPort] = [
             _Fetcher(
@@ -199,9 +202,13 @@ class Machine:
         """Put an empty disk into a machine that is down."""
         assert not self.is_up
         before = self.disk
-        self.disk = Disk()
+        self.disk, self.lost_disk_s = Disk(), self._world.now
         self.disk.table.on_commit = before.table.on_commit
         self.clock.forget()
+
+    def vanish(self) -> None:
+        """Never come back, nor its disk; it is down."""
+        self.is_gone, self.lost_disk_s = True, self._world.now
 
     def pause(self) -> None:
         self._world.pause(self.peer)

@@ -145,7 +145,7 @@ class Nemesis:
             case Vanish():
                 self.disturb(0.0, peer)
                 self._kill(machine, is_power_loss=False)
-                machine.is_gone = True
+                machine.vanish()
             case Flip():
                 for place in fault.places:
                     machine.disk.archive.flip(place)

@@ -23,6 +23,7 @@ class Pinner:
 
     Attributes:
       pins: peer by slot, of the policy that was published last.
+      base: all of the next policy but its pins.
     """
 
     def __init__(
@@ -34,8 +35,8 @@ class Pinner:
         tell: Callable[[str], None],
         base: Policy = EVERYTHING,
     ) -> None:
-        """Begin. Args: base: all of the policies but their pins."""
-        self._base = base
+        """Begin."""
+        self.base = base
         self._machines = machines
         self._world = world
         self._members = members
@@ -61,7 +62,7 @@ class Pinner:
         # Some may be pinned to members that are down, drain or never come.
         pins = tuple(Pin(slot=slot, peer=self._random.choice(self._machines).peer) for slot in chosen)
         self.pins = {pin.slot: pin.peer for pin in pins if pin.slot is not None}
-        policy = replace(self._base, pins=pins)
+        policy = replace(self.base, pins=pins)
         self._number += 1
         machine = self._random.choice(running)
         self._tell(f"policy {self._number} pins {len(pins)} of {len(slots)} slots, told to {machine.name}")

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from mesh.actors.actor import Message
 from peers.gateway.model.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages, SeedsAdded
 from simulations.faults.machine import Machine
+from simulations.faults.stores.store_use import UsedMachine
 from simulations.world.words import COMMON_WORD, rare_word_of
 
 # From a page being stored to its being in the index of all who keep it: a batch that is being gathered,
@@ -25,7 +26,7 @@ STRANGERS_SHOWN: Final = 3  # that are nobody's word, if there are any
 class _Question(NamedTuple):
     """A question to a gateway."""
 
-    machine: Machine
+    machine: UsedMachine
     urls: Mapping[str, str]  # by word: the page that has it, or had it
     at: float
     must_find: bool
@@ -39,7 +40,7 @@ class Users:
         now: Callable[[], float],
         violate: Callable[[str], None],
         tell: Callable[[str], None],
-        is_withheld: Callable[[Machine, str, float], bool] = lambda machine, url, since_s: False,
+        is_withheld: Callable[[UsedMachine, str, float], bool] = lambda machine, url, since_s: False,
         is_real: Callable[[str], bool] = lambda url: True,
     ) -> None:
         """Begin.
@@ -80,8 +81,15 @@ class Users:
         Args:
           urls: by word: the page that is asked about.
         """
+        self._search_words(machine, urls, "")
+
+    def search_in_past(self, machine: UsedMachine, urls: Mapping[str, str], span: str) -> None:
+        """Search likewise for all versions of a span of time, as in `2026-11-01..2026-11-30`."""
+        self._search_words(machine, urls, f" between:{span} copies:all")
+
+    def _search_words(self, machine: UsedMachine, urls: Mapping[str, str], conditions: str) -> None:
         self.n_searches += 1
-        text = f" {OR} ".join(urls)
+        text = f" {OR} ".join(urls) + conditions
         machine.order(SearchPages(self._ask(machine, urls), text, k=len(urls) + STRANGERS_SHOWN))
 
     def search_all(self, machine: Machine) -> None:
@@ -107,7 +115,7 @@ class Users:
                 del self._questions[ticket]
                 self.copies[url] = records
 
-    def _ask(self, machine: Machine, urls: Mapping[str, str], *, must_find: bool = False) -> int:
+    def _ask(self, machine: UsedMachine, urls: Mapping[str, str], *, must_find: bool = False) -> int:
         self._ticket += 1
         self._questions[self._ticket] = _Question(machine, urls, self._now(), must_find)
         return self._ticket

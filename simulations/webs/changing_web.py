@@ -74,17 +74,18 @@ class ChangingWeb(SyntheticWeb):
         """Return the version of a page at a time; the page is not a steady one."""
         period_s = PERIOD_S_MIN + self._draw(url, "period") * (PERIOD_S_MAX - PERIOD_S_MIN)
         number = int(at_s / period_s + self._draw(url, "phase"))
-        draw = self._draw(url, f"version {number}") if self._is_leaf(url) else 1.0
+        draw = self._draw(url, f"version {number}") if self.is_leaf(url) else 1.0
         is_hidden = GONE_SHARE <= draw < GONE_SHARE + HIDDEN_SHARE
         return PageState(number, draw >= GONE_SHARE, is_hidden)
 
-    def _is_leaf(self, url: str) -> bool:
-        """Has a page no children in the tree of its host?"""
+    def is_leaf(self, url: str) -> bool:
+        """Has a page of this web no children in the tree of its host?"""
         name_end = url.index("/", 8)
         page = page_of(url[name_end + 1 :])
-        if not page:  # home, or no page at all
+        host = self._host_index.get(url[:name_end])
+        if not page or host is None:  # home, or no page at all
             return False
-        return CHILDREN * page + 1 >= self.sizes[self._host_index[url[:name_end]]]
+        return CHILDREN * page + 1 >= self.sizes[host]
 
 
 def is_shown(body: bytes) -> bool:

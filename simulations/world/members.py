@@ -78,8 +78,15 @@ class Members:
         """Return the generator of a peer for draws that belong to no actor, after so many starts."""
         return random_of(self._seed, f"{peer} at start {start}")
 
-    def membership(self, peer: str, table: Table, start: int, listeners: Iterable[Actor]) -> Membership:
-        """Make the actor, which tells these others of the ownership.
+    def membership(
+        self,
+        peer: str,
+        table: Table,
+        start: int,
+        listeners: Iterable[Actor],
+        ports: Iterable[str] = (),
+    ) -> Membership:
+        """Make the actor, which tells these others of the ownership, and them and these ports of decrees.
 
         `start` counts the starts of this peer, also those on a disk that was lost.
 
@@ -88,7 +95,8 @@ class Members:
         """
         identity = self.identities[peer]
         names = tuple(actor.name for actor in listeners)
-        followers = {kind: tuple(each for each in told if each in names) for kind, told in FOLLOWERS.items()}
+        hear = {*names, *ports}
+        followers = {kind: tuple(each for each in told if each in hear) for kind, told in FOLLOWERS.items()}
         doors = [each for each in self.peers if each != peer]
         if peer == self.peers[0] and start == 1:
             doors = []

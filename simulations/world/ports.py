@@ -7,7 +7,7 @@ here as the `hardware` says; pages have no bodies, so the records and texts they
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple, Protocol
+from typing import ClassVar, Final, NamedTuple, Protocol
 
 from msgspec.structs import replace
 from xxhash import xxh3_64_digest
@@ -15,6 +15,7 @@ from xxhash import xxh3_64_digest
 from mesh.actors.actor import Address, Message
 from mesh.actors.port import BACKGROUND, CarriedOut, CarryOut
 from mesh.errors import LocalProtocolError
+from mesh.keys.decree import TOPICS, WATCH
 from mesh.membership.model.messages import DecreesInForce
 from mesh.stamp import Stamp
 from mesh.trace import TracedPage
@@ -53,9 +54,9 @@ from peers.storage.messages import (
     StorePage,
 )
 from peers.topics.string_matcher import StringMatcher
-from peers.topics.topic_list import TopicsInForce
+from peers.topics.topic_list import TopicsInForce, topics_of
 from peers.watch.matcher import Matcher
-from peers.watch.watch_list import WatchInForce
+from peers.watch.watch_list import WatchInForce, watch_of
 from peers.watch.watched import PageWatch
 from simulations.webs.web import Served, Web
 from simulations.world.hardware import LIMITLESS, Hardware
@@ -193,6 +194,7 @@ class VirtualParser:
     """Port `parser`: asks the web itself for a page's content; a robots.txt has a body, which is read."""
 
     name = "parser"
+    hears_decrees: ClassVar[bool] = False  # is it told of topics and of a watch, as the live port is?
 
     def __init__(self, web: Web, *, has_documents: bool = True, hardware: Hardware = LIMITLESS) -> None:
         self._web = web
@@ -223,6 +225,12 @@ class VirtualParser:
                 return (PortAnswer(parsed_s, source, RecordsParsed(url, stamp, document)),)
             case ParseRobots():
                 return (PortAnswer(self._hardware.parse(now), source, read_robots(message)),)
+            case DecreesInForce(kind, decrees):
+                if kind == TOPICS:
+                    self.topics = topics_of(decrees, self.topics)
+                elif kind == WATCH:
+                    self.watch = watch_of(decrees, self.watch)
+                return ()
         raise _misunderstood(self, message)
 
     def _links(self, url: str) -> tuple[FoundLink, ...]:

@@ -48,6 +48,12 @@ class WordyParser(VirtualParser):
         return Document(url, title=f"page {word}", text=text, fetched_at=stamp.fetched_at, visit=stamp.visit)
 
 
+class TellingParser(WordyParser):
+    """One that has heard of topics, and tells which of them pages are on."""
+
+    hears_decrees = True
+
+
 @lru_cache(maxsize=4_096)
 def records_of(url: str, stamp: Stamp, body: bytes) -> bytes:
     """The records of a version of a page."""

@@ -7,8 +7,8 @@ to all of its team in the end, and visited if its site shows the proof.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Final
 
 import msgspec
 
@@ -19,8 +19,6 @@ from peers.crawler.site_watch import PROOF_PATH
 from peers.gateway.model.messages import SiteAnswered, SubmitUrl
 from peers.handover.item_store import Item
 from peers.handover.wire_messages import ItemsChanged
-from peers.policy.graph_rules import LinkGraphRules
-from peers.policy.rules import EVERYTHING, Policy, SearchHistoryRules
 from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.domain_day import domain_digest
 from peers.submissions.submission import (
@@ -40,77 +38,66 @@ from peers.submissions.wire_messages import (
     SubmissionsTold,
     SubmitSite,
 )
-from simulations.faults.machine import Machine
+from simulations.faults.stores.store_use import TICKETS, StoreUse, UsedMachine, UsedRun
+from simulations.webs.submitted_web import SubmittedWeb
+from simulations.webs.web import Served
+from simulations.world.chance import random_of
 from simulations.world.world import World
 
-if TYPE_CHECKING:
-    from random import Random
-
-    from simulations.webs.submitted_web import SubmittedWeb
-
 RULES: Final = SubmissionRules(moderation=False, pages_per_site=7, per_domain=64)
-POLICY: Final = Policy(
-    rules=EVERYTHING.rules,
-    submissions=RULES,
-    link_graph=LinkGraphRules(),
-    search_history=SearchHistoryRules(days=30),
-)
 PAUSE_S: Final = 12.0  # mean, between two submissions
 LIE_PAUSE_S: Final = 4.0
-_TICKETS: Final = 1 << 40  # behind those of other users
 _ODD_URLS: Final = ("x", "javascript:alert(1)", "http://", "http:/a", "\0", "http://[::", "HTTP://A.TEST")
 
 
-class Submitter:
+class Submitter(StoreUse):
     """Submits, and judges.
 
     Attributes:
       promised: home page by code, of submissions that a gateway said were taken.
     """
 
-    def __init__(
-        self,
-        web: SubmittedWeb,
-        world: World,
-        random: Random,
-        tell: Callable[[str], None],
-        violate: Callable[[str], None],
-        running: Callable[[], Sequence[Machine]],
-    ) -> None:
-        """Begin. Args: running: the machines at which somebody can submit."""
+    switches: ClassVar = {"submissions": RULES}
+
+    def __init__(self, run: UsedRun) -> None:
+        super().__init__(run)
+        assert isinstance(run.web, SubmittedWeb)
         self.promised: dict[bytes, str] = {}
-        self._web, self._world, self._random = web, world, random
-        self._tell, self._violate, self._running = tell, violate, running
-        self._asked: dict[str, set[str]] = {host_of(site): set() for site in web.sites}
+        self._web, self._random = run.web, random_of(run.seed, "submitters")
+        self._asked: dict[str, set[str]] = {host_of(site): set() for site in run.web.sites}
         self._submitted: dict[int, str] = {}  # home page by ticket
 
-    def submit(self, until: float) -> None:
+    def begin(self, until: float) -> None:
         """Have some site submitted now and then, up to a time."""
-        if self._world.now < until:
-            self.submit_one(self._random.choice(self._web.sites))
-            pause_s = self._random.expovariate(1 / PAUSE_S)
-            self._world.plan(self._world.now + pause_s, lambda: self.submit(until))
+        self.act_now_and_then(self._submit, lambda: self._random.expovariate(1 / PAUSE_S), until)
 
-    def submit_one(self, site: str) -> None:
+    def _submit(self) -> None:
+        self._submit_one(self._random.choice(self._web.sites))
+
+    def insist(self) -> None:
+        for site in self.lacking():
+            self._submit_one(site)
+
+    def _submit_one(self, site: str) -> None:
         """Submit a site at some gateway, if any runs; it shows the code from then on, if it ever does."""
-        machines = self._running()
+        machines = self._run.running()
         if not machines:
             return
         machine, chance = self._random.choice(machines), self._random.randbytes(13)
         code = code_of(slot_of(host_of(site), machine.config.slot_count), chance)
         if site in self._web.codes:
             self._web.codes[site].append(code)
-        ticket = _TICKETS + len(self._submitted)
+        ticket = TICKETS + len(self._submitted)
         self._submitted[ticket] = site
-        self._tell(f"a user submits {site} at {machine.name}")
+        self._run.tell(f"a user submits {site} at {machine.name}")
         machine.order(SubmitUrl(ticket, site, chance))
 
-    def told(self, machine: Machine, message: Message) -> bool:
+    def told(self, machine: UsedMachine, message: Message) -> bool:
         """Take an answer of a gateway; False when it is none to a submission."""
         if not isinstance(message, SiteAnswered):
             return False
         site = self._submitted[message.ticket]
-        self._tell(f"{machine.name} says of {site}: {message.refusal or 'taken'}")
+        self._run.tell(f"{machine.name} says of {site}: {message.refusal or 'taken'}")
         if not message.refusal:
             self.promised[message.code] = site
         return True
@@ -119,26 +106,29 @@ class Submitter:
         """Is a request one for a proof? The start page of a site that shows none is never visited."""
         return url.endswith(PROOF_PATH) or url == self._web.sites[-1]
 
-    def requested(self, machine: Machine, url: str) -> None:
+    def requested(self, machine: UsedMachine, url: str, served: Served) -> bool:
         """Judge whether a page may be asked for at all."""
         host = host_of(url)
-        if host not in self._asked or self.is_look(url) or url.endswith("/robots.txt"):
-            return
+        if self.is_look(url):
+            return True
+        if host not in self._asked or url.endswith("/robots.txt"):
+            return False
         self._asked[host].add(url)
         is_proven = host != host_of(self._web.sites[-1])
         if not is_proven or len(self._asked[host]) > RULES.pages_per_site:
             said = f"page {len(self._asked[host])} of a site {'with' if is_proven else 'without'} a proof"
-            self._violate(f"{machine.name} asked {url}, {said}")
+            self._run.watch.violate(f"{machine.name} asked {url}, {said}")
+        return False
 
     def lacking(self) -> list[str]:
         """Sites of which no submission is taken so far."""
         return [site for site in self._web.sites if site not in self.promised.values()]
 
-    def is_over(self, machines: Sequence[Machine]) -> bool:
+    def is_over(self, machines: Sequence[UsedMachine]) -> bool:
         """Has each site with a proof that was shown in time come to its end?"""
         return not any(row.is_open and row.is_proven for row in self._rows(machines))
 
-    def wrong(self, machines: Sequence[Machine]) -> Iterator[str]:
+    def wrong(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
         """Judge the mesh at rest."""
         for code, site in self.promised.items():
             rows = [_of(self._world, machine).row_of(code) for machine in machines if _keeps(machine, code)]
@@ -153,17 +143,17 @@ class Submitter:
                 if n_asked < RULES.pages_per_site:
                     yield f"of {site} only {n_asked} pages were asked for"
 
-    def _rows(self, machines: Sequence[Machine]) -> list[Submission]:
+    def _rows(self, machines: Sequence[UsedMachine]) -> list[Submission]:
         found = (_of(self._world, each).row_of(code) for each in machines for code in self.promised)
         return [row for row in found if row is not None]
 
     # --- The member that lies
 
-    def lie(self, machine: Machine, until: float) -> None:
+    def lie(self, machine: UsedMachine, until: float) -> None:
         """Have a member say odd things of sites up to a time."""
         if self._world.now >= until:
             return
-        others = [each for each in self._running() if each is not machine]
+        others = [each for each in self._run.running() if each is not machine]
         if machine.is_running and others:
             victim = self._random.choice(others).peer
             for message in self._lies(machine):
@@ -174,7 +164,7 @@ class Submitter:
         pause_s = self._random.expovariate(1 / LIE_PAUSE_S)
         self._world.plan(self._world.now + pause_s, lambda: self.lie(machine, until))
 
-    def _lies(self, machine: Machine) -> list[Message]:
+    def _lies(self, machine: UsedMachine) -> list[Message]:
         random, slots = self._random, machine.config.slot_count
         number, url = random.randrange(1 << 40), random.choice(_ODD_URLS)
         code = code_of(random.randrange(slots), random.randbytes(13))
@@ -195,12 +185,12 @@ class Submitter:
         ]
 
 
-def _of(world: World, machine: Machine) -> Submissions:
+def _of(world: World, machine: UsedMachine) -> Submissions:
     actor = world.node(machine.peer).actor("submissions")
     assert isinstance(actor, Submissions)
     return actor
 
 
-def _keeps(machine: Machine, code: bytes) -> bool:
+def _keeps(machine: UsedMachine, code: bytes) -> bool:
     ownership = machine.ownership
     return ownership is not None and machine.peer in ownership.team_of(slot_of_code(code))

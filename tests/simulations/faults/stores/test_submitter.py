@@ -12,7 +12,7 @@ from peers.link_graph.wire_messages import GraphTold
 from peers.submissions.submissions import Submissions
 from simulations.faults.fault_run import FaultRun, run_faults
 from simulations.faults.faults import plan_of
-from simulations.faults.submitter import RULES
+from simulations.faults.stores.submitter import RULES, Submitter
 from simulations.webs.submitted_web import SITES, SubmittedWeb
 
 
@@ -33,9 +33,9 @@ def test_submitted_sites_are_crawled_up_to_their_limit_through_all_faults(
     outcome = run.run()
     assert outcome.violations == ()
     assert outcome.replay.endswith("--sites --verbose")
-    web, submitter = run.web, run.submitter
+    web, submitter = run.web, run.uses[0]
     assert isinstance(web, SubmittedWeb)
-    assert submitter is not None
+    assert isinstance(submitter, Submitter)
     assert set(submitter.promised.values()) == set(web.sites)
     asked = {url for url in run.watch.last if url.startswith(tuple(web.sites))}
     assert len(asked) == (SITES - 1) * RULES.pages_per_site

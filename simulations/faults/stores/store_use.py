@@ -1,0 +1,257 @@
+"""A store that a policy switches on: how it is used while the mesh has its faults, and judged then.
+
+Each store declares in one class which parts of the policy switch it on, where its rows are, what is done with
+it and what is judged. What holds of the rows of every store, that each is the same at all of its team and
+nowhere else, is judged here for all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+
+from mesh.actors.actor import Actor, Message
+from mesh.actors.ownership import Ownership
+from mesh.config import MeshConfig
+from mesh.keys.decree import Decree
+from mesh.tables.table import Table, TableSection
+from peers.handover.item_store import slot_in
+from peers.policy.rules import Rule
+from peers.storage.archive.memory_archive import MemoryArchive
+from simulations.webs.web import Served, SyntheticWeb
+from simulations.world.members import Members
+from simulations.world.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROWS_MAX: Final = 1_000_000
+# From when something was told to a peer until it is in a commit, be its disk a hundred times slower.
+DURABLE_S: Final = 5.0
+# From when something is in a commit until others have it: so long nothing else happens beside a lost disk.
+COPIED_S: Final = 45.0
+TICKETS: Final = 1 << 40  # each use has as many of its own, behind those of others
+
+
+class UsedDisk(Protocol):
+    """The data of a machine that survive its process."""
+
+    @property
+    def table(self) -> Table: ...
+
+    @property
+    def archive(self) -> MemoryArchive: ...
+
+
+class UsedMachine(Protocol):
+    """The `machine.Machine` of a run, as far as stores see it."""
+
+    name: str
+    peer: str
+    changed_s: float
+    lost_disk_s: float
+
+    @property
+    def disk(self) -> UsedDisk: ...
+
+    @property
+    def config(self) -> MeshConfig: ...
+
+    @property
+    def is_running(self) -> bool: ...
+
+    @property
+    def ownership(self) -> Ownership | None: ...
+
+    def order(self, message: Message) -> None: ...
+
+    def publish(self, decree: Decree) -> None: ...
+
+    def local_time(self) -> float: ...
+
+    def wall_time(self) -> float: ...
+
+
+class UsedWatch(Protocol):
+    """The `watch.Watch` of a run, likewise."""
+
+    stored: dict[str, float]
+
+    @property
+    def machines(self) -> Sequence[UsedMachine]: ...
+
+    def violate(self, sentence: str) -> None: ...
+
+
+class UsedUsers(Protocol):
+    """The `users.Users` of a run, likewise."""
+
+    found: dict[str, bool]
+
+    def search_in_past(self, machine: UsedMachine, urls: Mapping[str, str], span: str) -> None: ...
+
+
+class UsedRun(Protocol):
+    """The run in which stores are used."""
+
+    world: World
+    members: Members
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def watch(self) -> UsedWatch: ...
+
+    @property
+    def users(self) -> UsedUsers: ...
+
+    @property
+    def web(self) -> SyntheticWeb: ...
+
+    @property
+    def has_liar(self) -> bool: ...
+
+    @property
+    def liar(self) -> UsedMachine | None: ...
+
+    @property
+    def is_archive_damaged(self) -> bool:
+        """Has some disk changed data that were written to it?"""
+
+    @property
+    def hidden(self) -> Container[str]:
+        """URLs that are taken down."""
+
+    def tell(self, line: str) -> None:
+        """Put a line into the transcript."""
+
+    def legislate(self) -> None:
+        """Publish the policy anew, with the rules that uses have by now."""
+
+    def running(self) -> Sequence[UsedMachine]:
+        """The members that run."""
+
+    def some_gateway(self) -> UsedMachine | None:
+        """A member that runs, if there is any."""
+
+
+class StoreUse:
+    """One store. All that people do is drawn from the seed, by chances of its own.
+
+    Attributes:
+      switches: fields of a policy that switch it on.
+      rows: section of a peer's table with its rows, by slot and name; none for a store without.
+    """
+
+    switches: ClassVar[Mapping[str, object]] = {}
+    rows: ClassVar[bytes] = b""
+
+    def __init__(self, run: UsedRun) -> None:
+        self._run, self._world = run, run.world
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Return the rules of the policy that are its own, which come first."""
+        return ()
+
+    def decree(self) -> None:
+        """Publish a decree of its own, beside the policy, before anything is crawled."""
+
+    def begin(self, until: float) -> None:
+        """Begin to use it, and go on until a time, when all is healed."""
+
+    def lie(self, machine: UsedMachine, until: float) -> None:
+        """Have a member that lies begin to do so about this store, and go on until a time."""
+
+    def end_faults(self) -> None:
+        """There are no faults from now on."""
+
+    def lacking(self) -> list[str]:
+        """Name all that the faults have kept from being done, and that has to be before the end."""
+        return []
+
+    def insist(self) -> None:
+        """Do once more all that is lacking."""
+
+    def told(self, machine: UsedMachine, message: Message) -> bool:
+        """Take an answer of a gateway; False when it is none to this use."""
+        return False
+
+    def requested(self, machine: UsedMachine, url: str, served: Served) -> bool:
+        """Take note of a request; True when it was for no page of the web, but of this use's own."""
+        return False
+
+    def is_over(self, machines: Sequence[UsedMachine]) -> bool:
+        """Has all that is done with it come to its end?"""
+        return True
+
+    def wrong(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
+        """Judge the mesh at rest: yield a sentence for each wrong that is found."""
+        yield from ()
+
+    # --- For those that declare one
+
+    def act_now_and_then(self, act: Callable[[], None], pause_s: Callable[[], float], until: float) -> None:
+        """Do something, and again after each pause, up to a time."""
+        if self._world.now < until:
+            act()
+            at_s = self._world.now + pause_s()
+            self._world.plan(at_s, lambda: self.act_now_and_then(act, pause_s, until))
+
+    def confirm_later(self, machine: UsedMachine, note: Callable[[], None]) -> None:
+        """Call `note` once something that a machine was just told is durable there, if nothing happens to it.
+
+        Nor may its disk be lost before others have it; what is uncertain is never noted.
+        """
+        told_s = self._world.now
+
+        def look() -> None:
+            if machine.is_running and machine.changed_s < told_s:
+                self._world.plan(told_s + COPIED_S, look_again)
+
+        def look_again() -> None:
+            if all(each.lost_disk_s < told_s for each in self._run.watch.machines):
+                note()
+
+        self._world.plan(told_s + DURABLE_S, look)
+
+    def actor(self, machine: UsedMachine, name: str) -> Actor:
+        """Return an actor of a peer that runs."""
+        return self._world.node(machine.peer).actor(name)
+
+
+def rows_of(machine: UsedMachine, section: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield keys and values of a store on the disk of a machine; the slot is in front of the name."""
+    yield from TableSection(machine.disk.table, section).scan(b"", limit=ROWS_MAX)
+
+
+def ownership_of(machines: Sequence[UsedMachine]) -> Ownership:
+    """Return the ownership of a mesh at rest."""
+    ownership = machines[0].ownership
+    assert ownership is not None, "who is at rest has joined"
+    return ownership
+
+
+def copies_of_rows(machines: Sequence[UsedMachine], section: bytes) -> dict[bytes, dict[str, bytes]]:
+    """Return the values of each key by peer."""
+    copies: dict[bytes, dict[str, bytes]] = defaultdict(dict)
+    for machine in machines:
+        for key, value in rows_of(machine, section):
+            copies[key][machine.peer] = value
+    return copies
+
+
+def all_rows(machines: Sequence[UsedMachine], section: bytes) -> dict[bytes, bytes]:
+    """Return all rows that anybody has; which value, where they differ, is of no matter: that is judged."""
+    return {key: value for machine in machines for key, value in rows_of(machine, section)}
+
+
+def unequal_rows(use: StoreUse, machines: Sequence[UsedMachine]) -> Iterator[str]:
+    """Judge that each row of a store is the same at all of its team, and nowhere else."""
+    if not use.rows:
+        return
+    ownership, name = ownership_of(machines), type(use).__name__
+    for key, values in copies_of_rows(machines, use.rows).items():
+        if set(values) != set(ownership.team_of(slot_in(key))) or len(set(values.values())) > 1:
+            yield f"a row of {name} is not the same at all of its team: {key.hex()} {values}"

@@ -1,0 +1,109 @@
+"""Runs with all stores that a policy switches on: they pass, and bugs planted in a store are noticed."""
+
+from __future__ import annotations
+
+import pytest
+
+from mesh.actors.actor import Address
+from peers.crawler.frontier.host_state import HostState
+from peers.crawler.frontier.url_queues import QueuedUrl
+from peers.crawler.model.web_request import PageFetched
+from peers.crawler.pages_in_progress import PagesInProgress
+from peers.entities import sealed_row
+from peers.entities.sealed_row import SealedRow
+from peers.link_graph.page_ranks import PageRanks
+from peers.link_graph.source_row import SourceRow
+from peers.query_log.query_log import OwnQueryLog
+from peers.query_log.wire_messages import ToldRow
+from peers.storage import replaced_versions
+from peers.storage.take_downs import TakeDowns
+from peers.topics.topics import Topics
+from peers.topics.wire_messages import ToldVisit
+from simulations.faults.fault_run import FaultRun, run_faults
+from simulations.faults.faults import plan_of
+from simulations.faults.stores.all_uses import ALL
+from simulations.faults.stores.sealed_rows import EntityUse
+
+
+@pytest.mark.parametrize(("seed", "peers", "has_liar"), [(1, 3, False), (102, 3, False), (103, 5, False)])
+def test_all_stores_keep_their_promises_through_all_faults(seed: int, peers: int, has_liar: bool) -> None:
+    run = FaultRun(plan_of(seed, peers), has_everything=True, has_liar=has_liar)
+    outcome = run.run()
+    assert outcome.violations == ()
+    assert outcome.replay.endswith("--everything --verbose")
+    assert [type(use) for use in run.uses] == list(ALL)
+    [entities] = [use for use in run.uses if isinstance(use, EntityUse)]
+    assert {row.is_forgotten for row in entities.kept.values()} == {False, True}
+    assert run.hidden != ()
+
+
+def violations() -> str:
+    """Return those of a run in which nothing goes wrong but a planted bug."""
+    return "\n".join(run_faults(3, 3, has_everything=True, only=frozenset()).violations)
+
+
+def test_a_log_that_others_tell_of_too_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OwnQueryLog, "_is_told", lambda log, item: log._keeps(item.name))
+    assert "members tell of" in violations()
+
+
+def test_searches_and_visits_that_are_lost_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    take_rows, take_visits = OwnQueryLog._take, Topics._take
+
+    def lose_rows(log: OwnQueryLog, source: Address, rows: tuple[ToldRow, ...]) -> bool:
+        return take_rows(log, source, tuple(row for row in rows if row.name[-1] % 5))
+
+    def lose_visits(topics: Topics, source: Address, visits: tuple[ToldVisit, ...]) -> bool:
+        return take_visits(topics, source, tuple(visit for visit in visits if visit.name[0] % 5))
+
+    monkeypatch.setattr(OwnQueryLog, "_take", lose_rows)
+    monkeypatch.setattr(Topics, "_take", lose_visits)
+    found = violations()
+    assert "is not in the log" in found
+    assert "is not counted" in found
+
+
+def test_an_entity_that_comes_back_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def order(row: SealedRow) -> tuple[int, bool, bytes]:
+        return row.number, row.is_forgotten, row.sealed
+
+    monkeypatch.setattr(sealed_row, "_order", order)
+    found = violations()
+    assert "is back, which was forgotten" in found
+    assert "still has something of entity" in found
+
+
+def test_a_page_that_asks_not_to_be_indexed_and_counts_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave = PagesInProgress.leave
+
+    def count_all(
+        pages: PagesInProgress, state: HostState, taken: QueuedUrl, fetched: PageFetched, now: float
+    ) -> None:
+        before = 0 if pages.counted is None else len(pages.counted)
+        leave(pages, state, taken, fetched, now)
+        if pages.counted is not None and len(pages.counted) == before:
+            pages.counted.add_unchanged(taken.url, state.slot, fetched.started_at)
+
+    monkeypatch.setattr(PagesInProgress, "leave", count_all)
+    assert "which no server knows of" in violations()
+
+
+def test_ranks_without_some_pages_and_a_past_without_some_versions_are_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    note_page, lifetimes_of = PageRanks.note_page, replaced_versions.lifetimes_of
+
+    def leave_out(ranks: PageRanks, slot: int, mark: bytes, row: SourceRow) -> None:
+        if mark[0] % 5:
+            note_page(ranks, slot, mark, row)
+
+    monkeypatch.setattr(PageRanks, "note_page", leave_out)
+    monkeypatch.setattr(replaced_versions, "lifetimes_of", lambda places: lifetimes_of(places)[1:])
+    found = violations()
+    assert "away from those of power iteration" in found
+    assert "in the past did not find the version" in found
+
+
+def test_a_page_that_is_shown_though_taken_down_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TakeDowns, "hides", lambda *_: False)
+    assert "of which it keeps none to show" in violations()
