@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -34,25 +35,32 @@ _SPLIT_HEAD: Final = struct.Struct(">cBHH")
 _LOW_BITS_MAX: Final = 15
 
 SLOTS_WITHOUT_MASK: Final = 256
+_REMEMBERED: Final = 16  # sets of the third form, some 50 kB each when they are read
 
 NO_SLOTS: Final = _LIST  # the empty set
 
 
 def encode_slots(mask: SlotMask) -> bytes:
     """Return the shortest form, for a few slots of the first two; equal masks give equal bytes."""
-    (slots,) = mask.nonzero()
+    n_slots = int(np.count_nonzero(mask))
     mask_bytes = (len(mask) + 7) // 8
-    is_between = SLOTS_WITHOUT_MASK < len(slots) < 4 * mask_bytes  # two bits of each are never spared
-    if is_between and (split := _split(slots, mask_bytes)):
+    if 2 * n_slots <= mask_bytes and n_slots <= SLOTS_WITHOUT_MASK:
+        return _LIST + mask.nonzero()[0].astype(">u2").tobytes()
+    packed = np.packbits(mask).tobytes()
+    is_between = SLOTS_WITHOUT_MASK < n_slots < 4 * mask_bytes  # two bits of each are never spared
+    if is_between and (split := _split(packed, n_slots)):
         return split
-    if 2 * len(slots) <= mask_bytes:
-        return _LIST + slots.astype(">u2").tobytes()
-    return _MASK + np.packbits(mask).tobytes()
+    if 2 * n_slots <= mask_bytes:
+        return _LIST + mask.nonzero()[0].astype(">u2").tobytes()
+    return _MASK + packed
 
 
-def _split(slots: npt.NDArray[np.int64], mask_bytes: int) -> bytes:
-    """Return the third form, if it has no more bytes than a mask, else nothing."""
-    n, last = len(slots), int(slots[-1])
+# What all stores are to compare, and have compared, is one set: it is made and read once for all of them.
+@lru_cache(maxsize=_REMEMBERED)
+def _split(packed: bytes, n: int) -> bytes:
+    """Return the third form of a mask with so many slots, if it has no more bytes than that, else nothing."""
+    (slots,) = np.unpackbits(np.frombuffer(packed, np.uint8)).nonzero()
+    last, mask_bytes = int(slots[-1]), len(packed)
     n_low = min(max(((last + 1) // n).bit_length() - 1, 0), _LOW_BITS_MAX)
     above = slots >> n_low
     if _SPLIT_HEAD.size + (n * n_low + 7) // 8 + (int(above[-1]) + n + 7) // 8 > mask_bytes:
@@ -64,8 +72,9 @@ def _split(slots: npt.NDArray[np.int64], mask_bytes: int) -> bytes:
     return head + np.packbits(low).tobytes() + np.packbits(bitmap).tobytes()
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _joined(encoded: bytes, slot_count: int) -> npt.NDArray[np.int64]:
-    """Return the slots of the third form. RemoteProtocolError."""
+    """Return the slots of the third form, for reading only. RemoteProtocolError."""
     if len(encoded) > _SPLIT_HEAD.size:
         _, n_low, n, _ = _SPLIT_HEAD.unpack_from(encoded)
         end = _SPLIT_HEAD.size + (n * n_low + 7) // 8

@@ -279,6 +279,8 @@ class Controller(StoreActor):
         )
         if (sites := self._visits.sites) is not None and sites.check_at_s < at:
             at = sites.check_at_s
+        if self._store.now < self._store.released_due_s < at:  # it is a change then, which a commit tells
+            at = self._store.released_due_s
         licensed_until, fetch_at = self._licensed_until_s, self._fetch_at_s
         if len(self._visits) and -inf < licensed_until < at:
             at = licensed_until
@@ -291,7 +293,10 @@ class Controller(StoreActor):
         return self._mirror.has_news
 
     def before_commit(self, now: float) -> list[Send]:
-        sends = self._keeper.before_commit(now)
+        sends: list[Send] = []
+        if self._links.flush_at_s < inf or self._pages.flush_at_s < inf:
+            sends += self._flush(now)
+        sends += self._keeper.before_commit(now)
         if self._mirror.has_pledges:
             sends += self._redeem(self._mirror.redeem())
         if self._budgets.changed:
@@ -330,7 +335,7 @@ class Controller(StoreActor):
             hot_hosts=frontier.hosts.longest_queues(HOT_HOSTS),
             deaf=len(links.deaf.now),
             is_held_up=self._is_held_up(),
-            is_shared=self._mirror.is_idle,
+            is_shared=self._is_shared(),
             is_idle=self._is_idle(),
             searched_words=frontier.order.searched_words,
             brought_forward=self._wishes.brought_forward,
@@ -501,11 +506,13 @@ class Controller(StoreActor):
         self._stop_check_s = inf
         if not self._stopping:
             return []
+        self._store.release_at_once(self._stopping)
         busy = self._visits.slots() | self._pages.slots() | self._visits.lending.slots(now)
         for key in list(self._store.held_back):
             slot = slot_in(key)
             if self._stopping.get(slot, inf) + STOP_PATIENCE_S <= now:
                 self._store.release(key)
+                self._store.release_at_once([slot])
             else:
                 busy.add(slot)
         stopped = [slot for slot in self._stopping if slot not in busy]
@@ -531,9 +538,13 @@ class Controller(StoreActor):
             or self._pages.finishing_count
             or not self._links.is_idle
             or self._frontier.changed_texts.count
-            or not self._mirror.is_idle
+            or not self._is_shared()
             or self._has_slots_to_come()
         )
+
+    def _is_shared(self) -> bool:
+        """Have the teams heard of all that has changed here?"""
+        return self._mirror.is_idle and not self._store.has_released
 
     def _is_anything_due(self, until_s: float = -inf) -> bool:
         """Is anything queued that is to be asked for, or due again by then, within the policy's limits?"""

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from peers.crawler.topic_visits import TopicVisits
     from peers.topics.topic_list import TopicsInForce
 
-FLUSH_S: Final = 0.05  # finished pages wait this long for company
+FLUSH_S: Final = 0.3  # finished pages wait this long for a commit, which comes .25 s after rows have changed
 # Of a page that go on their way at once: some 3 ms. A page can have 6,000, which would hold the event loop.
 LINKS_PER_TURN: Final = 256
 # Without an answer to keep, for these reasons a stored page is not to be found any more: its site forbids us

@@ -6,8 +6,8 @@ One heap holds what is going to happen as (time, sequence number, what to do); t
 earliest, sets the clock to its time and does it. The sequence number breaks ties in the order of
 sending, so one seed gives one run. These things happen:
 
-* a frame arrives at a peer: it was encoded when it was sent (once, however many receive it) and is
-  decoded for every receiver, so what cannot cross a wire fails here as it would live;
+* a frame arrives at a peer: it was encoded when it was sent (once, however many receive it), and the first of
+  each kind are decoded for every receiver, so what cannot cross a wire fails here as it would live;
 * a port answers: a virtual port takes an order at once and says after how long which answer comes;
 * a peer's table commits: promises (`Message.is_promise`) that its actors made wait for this, as the
   runtime makes them wait for the disk;
@@ -22,13 +22,14 @@ to happen to a *paused* peer (SIGSTOP) is held back until it goes on, what is to
 until that is unclogged; both then happen at once, in order. A peer with a *fuse* is killed in the middle of
 its work: after so many more sends, be it between two that one handler wanted.
 
-`digest` is a hash over every message in the order of delivery: time, source, target and bytes. What
-actors of one peer say to each other is not in it; it follows from the rest.
+`digest` is a hash over every message in the order of delivery: time, source, target and bytes, or of those
+between a peer and its ports the kind. What actors of one peer say to each other is not in it;
+it follows from the rest.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -36,7 +37,6 @@ from math import inf
 from struct import Struct
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-import msgspec
 import xxhash
 
 from mesh.actors.actor import EVERYBODY, Address, Message
@@ -50,8 +50,12 @@ from simulations.world.network import Network
 
 COMMIT_S: Final = 0.02  # as `mesh.process.runtime` pauses between commits
 
-# A peer that wakes so often without the clock moving is in a loop: its `wake_at` does not follow its `wake`.
-WAKES_AT_ONCE_MAX: Final = 10_000
+# A peer with so much to do without the clock moving is in a loop: its `wake_at` does not follow its `wake`.
+TURNS_AT_ONCE_MAX: Final = 10_000
+
+
+# What cannot cross a wire is seen by then, as it would be live; of who may send anything all is decoded.
+READ_FRAMES: Final = 1_000
 
 
 class PortAnswer(NamedTuple):
@@ -140,6 +144,7 @@ class _Frame(NamedTuple):
     target: Address
     kind: str
     content: bytes
+    message: Message | None = None  # in it; None if its receiver is to find out
 
 
 _Event: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
@@ -158,8 +163,9 @@ class _Peer:
     commit_at: float = inf  # of its valid entry on the heap, if its disk was as fast as others
     wake_at: float = inf  # of its valid entry on the heap, by its own clock
     wakes: set[float] = field(default_factory=set)  # of all its entries there, some of them no more valid
-    woken_s: float = -inf  # when it last had to wake without delay
-    wakes_at_once: int = 0
+    # What its ports have answered without delay: port, target, message.
+    at_once: deque[tuple[Address, Address, Message]] = field(default_factory=deque)
+    is_at_work: bool = False  # an event is handed in
     is_up: bool = True
     commit_factor: float = 1.0  # how much longer its disk takes
     held: list[_Event] | None = None  # while it is paused: what waits
@@ -170,19 +176,28 @@ class _Peer:
 class World:
     """Drives nodes, the network between them and their ports, from one heap of events."""
 
-    def __init__(self, network: Network, *, commit_s: float = COMMIT_S, start_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        network: Network,
+        *,
+        commit_s: float = COMMIT_S,
+        start_s: float = 0.0,
+        read_frames: int = READ_FRAMES,
+    ) -> None:
         """Make a world without peers.
 
         Args:
           network: decides on delay and loss.
           commit_s: from a promise to the commit that lets it out.
           start_s: what the clock shows first, in seconds of the mesh clock.
+          read_frames: of each kind of message so many are decoded where they arrive.
         """
         self.now = start_s
         self.traffic = Traffic()
-        self.n_events = 0
+        self.n_events = 0  # that have happened; entries of the heap that were valid no more are none
         self._network = network
         self._commit_s = commit_s
+        self._read_frames = read_frames
         self._peers: dict[str, _Peer] = {}  # in the order of joining, which is the order of multicasts
         self._events: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self._sequence = 0
@@ -229,7 +244,7 @@ class World:
         self._peers[node.peer] = peer
         if clock is not None:
             clock.start(self.now)
-        self._schedule_wake(peer, node.wake_at())
+        self._settle(peer)
 
     # --- Faults ---
 
@@ -243,6 +258,7 @@ class World:
         held, peer.held = peer.held, None
         self.traffic.lost += sum(act == self._arrive for act, _ in held or ())
         peer.is_up = False
+        peer.at_once.clear()
         peer.departures.clear()
         peer.table.revert()
 
@@ -324,6 +340,7 @@ class World:
         peer = self._peers[target.peer]
         assert peer.is_up, f"peer {target.peer} is down"
         self._hand_in(peer, source, target.actor, message)
+        self._settle(peer)
 
     def distrust(self, peer: str) -> None:
         """Let a peer send messages that no peer of our version would send; the refused ones are counted."""
@@ -364,7 +381,9 @@ class World:
         return self.now if peer.clock is None else peer.clock.local(self.now, least)
 
     def _hand_in(self, peer: _Peer, source: Address, actor: str, message: Message) -> None:
-        self._carry_out(peer, peer.node.receive(source, actor, message, self._now_of(peer)))
+        outgoing = peer.node.receive(source, actor, message, self._now_of(peer))
+        if outgoing:
+            self._carry_out(peer, outgoing)
 
     def _has_died(self, peer: _Peer) -> bool:
         """Let the fuse burn by one send."""
@@ -377,25 +396,56 @@ class World:
         return not peer.is_up
 
     def _carry_out(self, peer: _Peer, outgoing: list[Outgoing]) -> None:
-        """Carry out the wishes of the actors of a peer, then see when it has to wake next."""
+        """Carry out the wishes of the actors of a peer."""
         for item in outgoing:
             if item.message.is_promise or item.message.waits_for_company:
                 peer.departures.add(item, self.now)
             else:
                 self._send(peer, item)
-        at = peer.node.wake_at()
-        if peer.node.has_news or (peer.table is not None and peer.table.has_changes):
+
+    def _settle(self, peer: _Peer) -> bool:
+        """After an event of a peer: do all that is due without the clock moving, see when it is next due.
+
+        Returns:
+          Was anything due?
+        """
+        if peer.is_at_work:
+            return True  # its own port has handed something in: who is at work does the rest
+        peer.is_at_work = True
+        node, at, n_turns = peer.node, inf, 0
+        while peer.is_up:
+            if peer.at_once:
+                self._take_answer(peer, *peer.at_once.popleft())
+            else:
+                at, now = node.wake_at(), self.now if peer.clock is None else self._now_of(peer)
+                if at > now:
+                    break
+                outgoing = node.wake(now)
+                if outgoing:
+                    self._carry_out(peer, outgoing)
+            n_turns += 1
+            if n_turns == TURNS_AT_ONCE_MAX:
+                raise LocalProtocolError(
+                    f"peer {node.peer} has something to do at {self.now} again and again"
+                )
+        peer.is_at_work = False
+        if not peer.is_up:
+            return True
+        if node.has_news or (peer.table is not None and peer.table.has_changes):
             peer.departures.note_changes(self.now)
-        commit_at = peer.departures.due_s
-        if commit_at < peer.commit_at:
-            peer.commit_at = commit_at
-            slower_s = self._commit_s * (peer.commit_factor - 1.0)
-            at_s = commit_at + slower_s
-            if peer.hardware is not LIMITLESS:
-                at_s = max(at_s, peer.hardware.sync_from())
-            self._push(at_s, self._commit, peer, commit_at)
+        if peer.departures.due_s < peer.commit_at:
+            self._schedule_commit(peer, peer.departures.due_s)
         if at < peer.wake_at:
             self._schedule_wake(peer, at)
+        return n_turns > 0
+
+    def _schedule_commit(self, peer: _Peer, commit_at: float) -> None:
+        peer.commit_at = commit_at
+        slower_s = self._commit_s * (peer.commit_factor - 1.0)
+        at_s = commit_at + slower_s
+        if peer.hardware is not LIMITLESS:
+            at_s = max(at_s, peer.hardware.sync_from())
+        self._push(at_s, self._commit, peer, commit_at)
 
     def _send(self, peer: _Peer, item: Outgoing) -> None:
         if (peer.fuse is not None or not peer.is_up) and self._has_died(peer):
@@ -473,17 +523,21 @@ class World:
                 is_taken = False
         self.traffic.refused += not is_taken
         self.traffic.delivered += is_taken
+        self._settle(peer)
 
     def _take(self, peer: _Peer, frame: _Frame) -> bool:
         """Hand in a message of another peer; return False when it was refused."""
-        source = frame.source
+        source, actor, message = frame.source, frame.target.actor, frame.message
         try:
-            outgoing = peer.node.receive_remote(source, *self._unpack(frame.content), self._now_of(peer))
+            if message is None:
+                actor, message = self._unpack(frame.content)
+            outgoing = peer.node.receive_remote(source, actor, message, self._now_of(peer))
         except RemoteProtocolError:
             if source.peer not in self._skews and source.peer not in self._distrusted:
                 raise  # a peer of our version has sent it: a bug
             return False
-        self._carry_out(peer, outgoing)
+        if outgoing:
+            self._carry_out(peer, outgoing)
         return True
 
     def _order(self, peer: _Peer, source: Address, target: Address, message: Message) -> None:
@@ -492,7 +546,10 @@ class World:
             raise LocalProtocolError(f"{source} sent {message!r} to {target.actor}, which is nobody")
         self._note_local(source, target, message)
         for delay_s, whom, answer in port.receive(source, message, self._now_of(peer)):
-            self._push(self.now + delay_s, self._answer, peer, target, whom, answer)
+            if delay_s <= 0.0 and whom.peer == target.peer:
+                peer.at_once.append((target, whom, answer))
+            else:
+                self._push(self.now + delay_s, self._answer, peer, target, whom, answer)
 
     def _answer(self, asked: _Peer, source: Address, target: Address, message: Message) -> None:
         peer = asked
@@ -505,6 +562,10 @@ class World:
             return
         if peer is not asked:
             source = Address(target.peer, source.actor)
+        self._take_answer(peer, source, target, message)
+        self._settle(peer)
+
+    def _take_answer(self, peer: _Peer, source: Address, target: Address, message: Message) -> None:
         if not peer.node.has_actor(target.actor):  # a port that reminds itself, or its counterpart
             self._order(peer, source, target, message)
             return
@@ -513,13 +574,16 @@ class World:
 
     def _commit(self, peer: _Peer, at: float) -> None:
         if not peer.is_up or peer.commit_at != at:
+            self.n_events -= 1
             return
         if peer.held is not None:
             peer.held.append((self._commit, (peer, at)))
             return
         if peer.clock is not None:
             peer.clock.commit(self.now)
-        self._carry_out(peer, peer.node.before_commit(self._now_of(peer)))
+        outgoing = peer.node.before_commit(self._now_of(peer))
+        if outgoing:
+            self._carry_out(peer, outgoing)
         if peer.table is not None:
             peer.table.commit()
         if peer.hardware is not LIMITLESS:
@@ -536,19 +600,13 @@ class World:
                 self._hand_in(peer, item.source, item.target.actor, item.message)
         for items in by_peer.values():
             self._transmit(items)
+        self._settle(peer)
 
     def _schedule_wake(self, peer: _Peer, at: float) -> None:
         """Put the next wake on the heap, by the time of the world."""
         peer.wake_at = at
         if at == inf:
             return
-        now = self._now_of(peer)
-        if at <= now:
-            peer.wake_at = at = now
-            peer.wakes_at_once = peer.wakes_at_once + 1 if peer.woken_s == at else 0
-            peer.woken_s = at
-            if peer.wakes_at_once > WAKES_AT_ONCE_MAX:
-                raise LocalProtocolError(f"peer {peer.node.peer} wakes at {at} again and again")
         if at not in peer.wakes:
             peer.wakes.add(at)
             world_at = at if peer.clock is None else max(peer.clock.world(at), self.now)
@@ -557,19 +615,26 @@ class World:
     def _wake(self, peer: _Peer, at: float) -> None:
         peer.wakes.discard(at)
         if peer.wake_at != at or not peer.is_up:
+            self.n_events -= 1
             return
         if peer.held is not None:
             peer.held.append((self._wake, (peer, at)))
             return
         peer.wake_at = inf
-        # When nothing is due (the reason to wake has gone since) this does nothing and looks again.
-        self._carry_out(peer, peer.node.wake(self._now_of(peer, at)))
+        if peer.clock is not None:
+            self._now_of(peer, at)
+        if not self._settle(peer):  # the reason to wake has gone since
+            self.n_events -= 1
 
     def _framed(self, source: Address, target: Address, message: Message, kind: str) -> _Frame:
         """Encode a message as the version of the peer that says it does."""
         content = self._pack(source, target, message)
         skew = self._skews.get(source.peer) if self._skews else None
-        return _Frame(source, target, kind, content if skew is None else skew(content))
+        if skew is not None:
+            return _Frame(source, target, kind, skew(content))
+        tally = self.traffic.sent.get(kind)
+        is_read = tally is None or tally.messages < self._read_frames or source.peer in self._distrusted
+        return _Frame(source, target, kind, content, None if is_read else message)
 
     def _pack(self, source: Address, target: Address, message: Message) -> bytes:
         return encode(source.actor, target.actor, message)
@@ -580,7 +645,7 @@ class World:
         return envelope.target, envelope.message
 
     def _note_local(self, source: Address, target: Address, message: Message) -> None:
-        self._note(source, target, _encode(message))
+        self._note(source, target, type(message).__name__.encode())
 
     def _note(self, source: Address, target: Address, content: bytes) -> None:
         names = self._names
@@ -596,12 +661,6 @@ class World:
 _pack_time = Struct("<d").pack
 
 
-def _named(value: object) -> str:
-    """Stand for a value that cannot be encoded, as the work that a port is to carry out."""
-    return type(value).__name__
-
-
-_encode = msgspec.msgpack.Encoder(enc_hook=_named).encode
 _decode = Decoder(WIRE_TAGS.values()).decode
 
 

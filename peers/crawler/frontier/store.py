@@ -11,7 +11,7 @@ others, who are shown the URL as it was before: due. So who takes over after our
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from math import isfinite
+from math import inf, isfinite
 from typing import Final, NamedTuple
 
 import msgspec
@@ -68,6 +68,9 @@ from peers.handover.wire_messages import CHANGES_MAX
 PART_BYTES: Final = 128 << 10  # of items in a part: some 1,200, which take 10 ms to merge
 ROWS_PER_TURN: Final = 4_000  # that are looked through for what another peer lacks: some 8 ms
 ITEM_BYTES: Final = 24  # of an item besides its texts
+# News of a page that is done, which is safe with the team, waits so long for other news of its slot: mostly
+# that its host is asked for the next one.
+COMPANY_S: Final = 2.0
 
 
 class HeldBack(NamedTuple):
@@ -125,6 +128,9 @@ class FrontierStore:
         self.now = 0.0  # mesh clock; whoever calls `merge` sets it
         self.items_refused = 0  # see `handover.store.Store`
         self.held_back: dict[bytes, HeldBack] = {}  # by key of the URL's row
+        # Of these, by slot, those that need not be any more, and when others hear of them; in that order.
+        self._released: dict[bytes, tuple[float, list[bytes]]] = {}
+        self.released_due_s = inf  # when the first of them counts as a change; inf for none
         self._digests = SlotDigests(0, self.item_ids, self._id_shown)
         frontier.tell_changes(self._digests.note)
         self.newly_filled = frontier.slots.newly_filled
@@ -151,7 +157,22 @@ class FrontierStore:
         self.held_back[key] = held_back
 
     def release(self, key: bytes) -> None:
-        """Show others a row as it is, and have them hear of it if they did not see it so before."""
+        """Show others a row as it is, soon, and have them hear of it if they did not see it so before."""
+        if self._frontier.changes is None:
+            self._show(key)
+        elif key in self.held_back:
+            due_s = self.now + COMPANY_S
+            self._released.setdefault(key[:2], (due_s, []))[1].append(key)
+            self.released_due_s = min(self.released_due_s, due_s)
+
+    def release_at_once(self, slots: Iterable[int]) -> None:
+        """Show others the rows of these slots that wait only for company."""
+        for slot in slots:
+            for key in self._released.pop(slot.to_bytes(2, "big"), (0.0, ()))[1]:
+                self._show(key)
+        self.released_due_s = next((due_s for due_s, _ in self._released.values()), inf)
+
+    def _show(self, key: bytes) -> None:
         self._digests.note((key,))
         if self.held_back.pop(key, None) is not None:
             self._frontier.note_change(key)
@@ -223,12 +244,22 @@ class FrontierStore:
 
     @property
     def has_changes(self) -> bool:
-        return bool(self._frontier.changes)
+        return bool(self._frontier.changes) or self.released_due_s <= self.now
+
+    @property
+    def has_released(self) -> bool:
+        """Does news of pages that are done wait for company?"""
+        return bool(self._released)
 
     def note_changes(self, *, is_wanted: bool) -> None:
         """See `handover.store.MirroredStore`."""
         if not is_wanted:
             self._frontier.changes = None
+            for _, keys in self._released.values():
+                for key in keys:
+                    self._show(key)
+            self._released.clear()
+            self.released_due_s = inf
         elif self._frontier.changes is None:
             self._frontier.changes = {}
 
@@ -237,6 +268,13 @@ class FrontierStore:
         changes = self._frontier.changes
         if changes is None:
             return ()
+        if self._released:
+            slots = dict.fromkeys(slot_in(key) for key in changes if key[:2] in self._released)
+            for slot, (due_s, _) in self._released.items():
+                if due_s > self.now:
+                    break
+                slots[int.from_bytes(slot, "big")] = None
+            self.release_at_once(slots)
         self._frontier.changes = {}
         return changes
 

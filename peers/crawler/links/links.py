@@ -38,7 +38,7 @@ from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFou
 from peers.handover.mirror import Mirror, Pledge
 from peers.policy.rules import Policy
 
-FLUSH_S: Final = 0.05  # links to other peers wait this long for company
+FLUSH_S: Final = 0.3  # links to other peers wait this long for a commit, see `pages_in_progress`
 HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
 LOOK_S: Final = 5.0  # between two looks for members that accept no links
 

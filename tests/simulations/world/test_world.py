@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from math import inf
 from random import Random
@@ -59,6 +60,15 @@ class Echo(Actor):
         return min(self.alarms, default=inf)
 
 
+class Echoes:
+    """A port that answers at once."""
+
+    name = "echo"
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
+        return (PortAnswer(0.0, source, message),)
+
+
 class Clock:
     """A port that answers three seconds later."""
 
@@ -72,7 +82,7 @@ def world_of(*peers: str, **network: float) -> tuple[World, dict[str, Echo]]:
     world = World(Network(Random(1), **network))
     actors = {peer: Echo(peer) for peer in peers}
     for peer, actor in actors.items():
-        world.add_peer(Node(peer, [actor]), [Clock()], MemoryTableThatCommits())
+        world.add_peer(Node(peer, [actor]), [Clock(), Echoes()], MemoryTableThatCommits())
     return world, actors
 
 
@@ -120,6 +130,54 @@ def test_a_port_answers_after_its_delay_and_nobody_else_hears_it() -> None:
     world.run(until=10.0)
     assert [(at, message) for at, message in actors["a"].heard] == [(0.0, Order(0)), (3.0, Order(1))]
     assert actors["b"].heard == []
+
+
+def test_what_is_due_without_delay_is_one_event() -> None:
+    world, actors = world_of("a")
+    echo = actors["a"]
+    world.plan(1.0, lambda: world.deliver(to("a", "clock"), to("a", "membership"), Order(9)))
+    world.run(until=0.5)
+    echo.alarms = [1.0]
+    echo.to_send = [Send(to("a", "echo"), Order(2))]
+    world.run(until=10.0)
+    assert [(at, message) for at, message in echo.heard] == [(1.0, Order(9)), (1.0, Order(2))]
+    assert (echo.woken, world.n_events) == ([1.0], 1)
+
+
+def test_wakes_that_were_given_up_are_no_events() -> None:
+    world, actors = world_of("a")
+    for alarm in (5.0, 2.0, 7.0):
+        actors["a"].alarms = [alarm]
+        world.deliver(to("a", "clock"), to("a"), Order(9))
+    world.run(until=10.0)
+    assert (actors["a"].woken, world.n_events) == ([7.0], 1)
+
+
+class ReadingWorld(World):
+    """Counts by sender what is decoded."""
+
+    def __init__(self, network: Network, read_frames: int) -> None:
+        super().__init__(network, read_frames=read_frames)
+        self.n_read = Counter[str]()
+
+    def _unpack(self, frame: bytes) -> tuple[str, Message]:
+        actor, message = super()._unpack(frame)
+        assert isinstance(message, PingAnswered)
+        self.n_read[message.peer] += 1
+        return actor, message
+
+
+def test_of_each_kind_the_first_messages_are_read_as_bytes_and_all_of_who_is_distrusted() -> None:
+    world, peers = ReadingWorld(Network(Random(1)), read_frames=2), ("a", "b", "c")
+    actors = {peer: Echo(peer) for peer in peers}
+    for peer in peers:
+        world.add_peer(Node(peer, [actors[peer]]), [], MemoryTableThatCommits())
+    world.distrust("c")
+    for peer in ("a", "c"):
+        send_at(world, actors[peer], 1.0, *(Send(to("b"), PingAnswered(n, peer)) for n in range(5)))
+    world.run(until=10.0)
+    assert len(actors["b"].heard) == 10
+    assert world.n_read == {"a": 2, "c": 5}
 
 
 def test_a_peer_wakes_at_its_time_and_not_at_one_it_has_given_up() -> None:

@@ -30,6 +30,7 @@ from peers.crawler.frontier.items import (
     encode_items,
     host_hash,
 )
+from peers.crawler.frontier.store import COMPANY_S
 from peers.crawler.links.outbox import RESEND_S as OUTBOX_RESEND_S
 from peers.crawler.model.settings import Tuning
 from peers.crawler.model.url_rows import UrlRow, row_bytes, row_in, visitor_tag
@@ -133,9 +134,8 @@ def test_slots_in_which_nothing_goes_on_are_stopped_at_once_the_others_when_it_i
     for sends in (desk.wake(STOP_CHECK_S), desk.tell(parsed(HOME), "parser"), desk.wake(STOP_CHECK_S)):
         assert of_kind(sends, SlotsStopped) == []
     desk.store(HOME)
-    desk.wake(FLUSH_S)
+    (stopped,) = of_kind(desk.wake(FLUSH_S), SlotsStopped)
     assert desk.state_of(HOME) == "D200"
-    (stopped,) = of_kind(desk.wake(STOP_CHECK_S), SlotsStopped)
     assert stopped.slots == encode_slot_list([slot_of_url(ORIGIN)], SLOT_COUNT)
     assert stopped.is_promise
     assert desk.controller.wake_at() == inf
@@ -420,7 +420,8 @@ def test_others_hear_that_a_page_is_done_when_its_links_to_our_hosts_are_kept() 
     assert [item.url for item in items.queued] == [f"{MINE}/1"]
     assert not items.visited
     assert desk.observe().held_back == 1
-    assert stored_in(keep(desk) + desk.wake(GATHER_S)) == [f"{MINE}/"]
+    assert shipped(keep(desk) + desk.wake(COMPANY_S / 2)) == [], "it waits for company"
+    assert stored_in(desk.wake(COMPANY_S / 2)) == [f"{MINE}/"]
     assert desk.observe().held_back == 0
 
 
@@ -432,7 +433,7 @@ def test_others_hear_that_a_page_is_done_when_its_links_to_other_hosts_are_accep
     assert shipped(desk.wake(GATHER_S)) == []
     assert (desk.observe().held_back, desk.observe().is_idle) == (1, False)
     desk.tell(LinksAccepted(links.batch), "controller", OTHER)
-    sends = desk.wake(GATHER_S)
+    sends = desk.wake(COMPANY_S)
     assert stored_in(sends) == [f"{MINE}/"]
     keep(desk)
     desk.now += 10.0
@@ -466,6 +467,19 @@ def test_links_that_come_to_us_from_an_unaccepted_batch_are_kept_by_the_team_bef
     assert urls == [f"{theirs}/1"]
     assert desk.observe().held_back == 1
     keep(desk)
+    desk.wake(COMPANY_S)
+    assert desk.observe().held_back == 0
+
+
+def test_news_of_a_page_that_is_done_rides_with_other_news_of_its_slot() -> None:
+    desk = team_desk()
+    finished(desk, f"{MINE}/1")
+    keep(desk)
+    sends = desk.wake(COMPANY_S / 2)
+    assert shipped(sends) == []
+    desk.tell(LinksFound(9, (FoundLink(f"{MINE}/2"),)), "controller", OTHER)
+    items = items_in(desk.wake(GATHER_S))
+    assert ([item.url for item in items.queued], len(items.visited)) == ([f"{MINE}/2"], 1)
     assert desk.observe().held_back == 0
 
 
