@@ -280,7 +280,7 @@ class Controller(StoreActor):
         if (sites := self._visits.sites) is not None and sites.check_at_s < at:
             at = sites.check_at_s
         licensed_until, fetch_at = self._licensed_until_s, self._fetch_at_s
-        if len(self._visits) and -inf < licensed_until < at:
+        if -inf < licensed_until < at and len(self._visits):
             at = licensed_until
         if fetch_at < at and fetch_at < licensed_until and self._may_fetch() and self._visits.has_room():
             at = fetch_at
