@@ -92,7 +92,7 @@ class ParserQueue(Generic[Item]):
             self._push(domain)
 
     def _turn_about(self, domain: str) -> None:
-        """Let a domain be served that was held up by what is out of it, or hold it up: its page was dear."""
+        """Hold up a domain whose page turned out dear, or let it be served when nothing of it is out."""
         if domain in self._in_heap:
             self._in_heap.remove(domain)
             self._heap = [entry for entry in self._heap if entry[2] != domain]
