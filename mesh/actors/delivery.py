@@ -131,6 +131,7 @@ class Delivery(Generic[Key, Item]):
         self._lanes: dict[str, _Lane[Key, Item]] = {}
         self._open: dict[str, None] = {}  # receivers whose window may have room for what is queued, in order
         self._look_s = inf  # no lane has anything due before; perhaps too early, never too late
+        self.wake_at_s = inf  # when to call `wake` next, mesh clock
         self._sent = self._repeated = self._answered = self._refused = self._given_up = 0
 
     def __len__(self) -> int:
@@ -158,6 +159,7 @@ class Delivery(Generic[Key, Item]):
         lane.queue[key] = _Waiting(item, n_bytes, now, now + hold_off_s)
         lane.n_bytes += n_bytes
         self._open[receiver] = None
+        self.wake_at_s = -inf
         self._look_at(lane, now + self._settings.give_up_s)
         return True
 
@@ -186,6 +188,7 @@ class Delivery(Generic[Key, Item]):
         parcels = list(self.parcels_for(receiver))
         self._lanes.pop(receiver, None)
         self._open.pop(receiver, None)
+        self._set_time()
         return parcels
 
     def hasten(self, receiver: str, now: float) -> None:
@@ -195,6 +198,7 @@ class Delivery(Generic[Key, Item]):
             for waiting in lane.under_way.values():
                 waiting.due_s = min(waiting.due_s, now)
             self._look_at(lane, now)
+            self._set_time()
 
     def wake(self, now: float) -> Due[Key, Item]:
         """Return the parcels to send now, and those that are given up."""
@@ -207,13 +211,11 @@ class Delivery(Generic[Key, Item]):
             if receiver in self._lanes:
                 self._fill_window(receiver, self._lanes[receiver], now, due.leaving)
         self._open.clear()
+        self._set_time()
         return due
 
-    def wake_at(self) -> float:
-        """When to call `wake` next, seconds of the mesh clock."""
-        if self._open:
-            return -inf
-        return self._look_s if self._lanes else inf
+    def _set_time(self) -> None:
+        self.wake_at_s = -inf if self._open else self._look_s if self._lanes else inf
 
     def has_room(self, receiver: str, n_bytes: int) -> bool:
         """Would a parcel of so many bytes, added now, leave with the next `wake`?"""
@@ -278,9 +280,11 @@ class Delivery(Generic[Key, Item]):
             return None
         if lane.queue:
             self._open[receiver] = None
+            self.wake_at_s = -inf
         elif not lane.under_way:
             del self._lanes[receiver]
             self._open.pop(receiver, None)
+            self._set_time()
         return waiting.item
 
     def _fill_window(

@@ -146,7 +146,7 @@ class DurableDelivery(Generic[Item]):
 
     def wake_at(self) -> float:
         """When to call `wake` next, seconds of the mesh clock."""
-        return -inf if self._loadable else self._delivery.wake_at()
+        return -inf if self._loadable else self._delivery.wake_at_s
 
     def receivers(self) -> list[str]:
         """Return the receivers for which parcels wait."""

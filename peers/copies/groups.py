@@ -146,7 +146,10 @@ class Groups:
     def note(self, group: bytes, told: ToldContent) -> bool:
         """Take in news of a page's content; return whether the group may have something to say about it."""
         key = group + _PAGE.pack(told.slot, told.page)
-        before = self._member_at(key)
+        first = [_member(*row) for row in self._table.scan_prefix(group, limit=2)]
+        before = next((each for each in first if each.key == key), None)
+        if before is None and len(first) == 2:
+            before = self._member_at(key)
         if before is not None and told.version < before.version:
             return False  # it was overtaken
         if not told.is_there:
@@ -160,7 +163,7 @@ class Groups:
         named = told.n_copies if is_as_known else UNKNOWN
         said = told.standing, told.canonical, told.first_s, told.domain
         self._put(GroupPage(key, told.version, named, is_known, *said))
-        return named != 0 or not self.is_alone(group)
+        return named != 0 or any(each.key != key for each in first)
 
     def note_asked(self, member: GroupPage) -> None:
         """A page is being named: whether it hears of it is not known, until it says so."""

@@ -114,7 +114,7 @@ class Roles:
         ]
 
     def wake_at(self) -> float:
-        return min(self._walk_at_s, self._look_at_s, self._delivery.wake_at())
+        return min(self._walk_at_s, self._look_at_s, self._delivery.wake_at_s)
 
     @property
     def waiting_count(self) -> int:

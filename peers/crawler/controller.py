@@ -282,7 +282,7 @@ class Controller(StoreActor):
         if self._store.now < self._store.released_due_s < at:  # it is a change then, which a commit tells
             at = self._store.released_due_s
         licensed_until, fetch_at = self._licensed_until_s, self._fetch_at_s
-        if len(self._visits) and -inf < licensed_until < at:
+        if -inf < licensed_until < at and len(self._visits):
             at = licensed_until
         if fetch_at < at and fetch_at < licensed_until and self._may_fetch() and self._visits.has_room():
             at = fetch_at

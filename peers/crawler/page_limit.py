@@ -30,15 +30,12 @@ class PageLimit:
 
     def __init__(self) -> None:
         self.pages_max: int | None = None  # of the whole mesh; None for no limit
+        self.is_given = False
         self._elsewhere = 0
         self._busy = 1  # peers, this one too
         self._peers: frozenset[str] = frozenset()
         self._round = self._next_round = 0
         self._here_max = 0  # as many pages this peer may visit, with those that it has
-
-    @property
-    def is_given(self) -> bool:
-        return self.pages_max is not None
 
     def claim(self, visited: int) -> int:
         """Return the count that the others are told: the pages visited here, or as good as visited."""
@@ -58,7 +55,7 @@ class PageLimit:
 
     def change(self, pages_max: int | None) -> None:
         """Go by another policy."""
-        self.pages_max = pages_max
+        self.pages_max, self.is_given = pages_max, pages_max is not None
         self._here_max = 0
 
     def share_with(self, peers: frozenset[str]) -> bool:

@@ -572,8 +572,8 @@ class PagesInProgress:
         None also when it has been held back since the visit before: until others hear of that one.
         """
         key = self._frontier.key_of(page.state, page.taken)
-        row = self._frontier.row(key)
-        if row is None or key in self._store.held_back or not self._frontier.is_out(page.taken):
+        row = self._frontier.row_out(page.taken)
+        if row is None or key in self._store.held_back:
             return None
         self._store.hold_back(key, HeldBack(row, page.taken.url))
         return key

@@ -28,7 +28,6 @@ from peers.crawler.frontier.host_state import HostState
 from peers.crawler.frontier.items import host_hash
 from peers.crawler.frontier.keys import KIND_AT, host_key, queue_key, queue_of
 from peers.crawler.frontier.parked_hosts import record_in
-from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.links.left_out_links import LeftOutLinks
 from peers.crawler.model import politeness
@@ -154,10 +153,7 @@ class UrlExplainer:
         return self._row is not None and self._row.is_queued and not self._is_out(self._row)
 
     def _is_out(self, row: UrlRow) -> bool:
-        if not row.is_queued:
-            return False
-        key = queue_key(self.slot, fingerprint(self._url), row)
-        return self._sources.frontier.is_out(QueuedUrl(self._url, key, row.depth, row.attempts, row.hops))
+        return row.is_queued and self._sources.frontier.is_taken(fingerprint(self._url))
 
     def _row_facts(self) -> dict[str, Any]:
         """Return the values in the row, by the fields of `UrlFacts`."""

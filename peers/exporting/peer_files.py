@@ -25,7 +25,7 @@ from peers.crawler.model.url_rows import UNCHANGED, UrlRow, row_in
 from peers.storage.archive.archive import read_all, segment_path
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.ledger.ledger_keys import slot_in
-from peers.storage.ledger.place import Place
+from peers.storage.ledger.place import Place, newest_in
 
 PLACES_AT_ONCE: Final = 1_000  # and rows, read from one state of the table
 FILES_OPEN_MAX: Final = 64
@@ -58,7 +58,8 @@ class PeerFiles:
         with ExitStack() as opening:
             self._table = opening.enter_context(LmdbReader(data / "table"))
             check_layout(self._table)
-            self._ledger = Ledger(TableSection(self._table, CELL_SECTION))
+            self._versions = TableSection(self._table, CELL_SECTION)
+            self._ledger = Ledger(self._versions)
             self._frontier = TableSection(self._table, URL_ROWS_SECTION)
             self._decrees = Decrees(TableSection(self._table, MEMBERSHIP_SECTION))
             self._closing = opening.pop_all()
@@ -104,7 +105,7 @@ class PeerFiles:
         row = None if stored is None else row_in(stored)
         if row is None or row.outcome not in UNCHANGED or row.visit <= place.visit:
             return None
-        return row if self._ledger.newest(identity) == place else None
+        return row if newest_in(self._versions, identity) == place else None
 
     def url_rows(self) -> Iterator[tuple[bytes, UrlRow]]:
         """Yield the rows of all URLs that the crawler knows here, by their keys, in the order of these."""

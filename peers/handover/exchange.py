@@ -60,7 +60,7 @@ class Exchange:
         self._equal = EqualSlots()
         self._incoming = IncomingTransfers(me, actor, store, settings, numbers, self._equal)
         self._outgoing = OutgoingTransfers(me, actor, store, settings, numbers, self._equal)
-        self._wake_at = inf
+        self.wake_at_s = inf  # when to call `wake`
         self._refused_count = 0  # messages of others that made no sense
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -127,9 +127,6 @@ class Exchange:
         self._plan()
         return sends
 
-    def wake_at(self) -> float:
-        return self._wake_at
-
     @property
     def is_pulling(self) -> bool:
         """Is there a task under way?"""
@@ -150,4 +147,4 @@ class Exchange:
         )
 
     def _plan(self) -> None:
-        self._wake_at = min(self._incoming.wake_at(), self._outgoing.wake_at())
+        self.wake_at_s = min(self._incoming.wake_at(), self._outgoing.wake_at())

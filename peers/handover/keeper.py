@@ -124,7 +124,7 @@ class Keeper:
         sends: list[Send] = []
         if self._mirror is not None and self._mirror.wake_at() <= now:
             sends += self._mirror.wake(now)
-        if self._exchange.wake_at() <= now:
+        if self._exchange.wake_at_s <= now:
             sends += self._exchange.wake(now)
         if self._forget_at <= now:
             self._store.forget_some(self._forget_entries)
@@ -136,7 +136,7 @@ class Keeper:
         return sends
 
     def wake_at(self) -> float:
-        at = min(self._exchange.wake_at(), self._forget_at)
+        at = min(self._exchange.wake_at_s, self._forget_at)
         return at if self._mirror is None else min(at, self._mirror.wake_at())
 
     @property

@@ -207,10 +207,10 @@ class Mirror:
 
     def wake(self, now: float) -> list[Send]:
         """Repeat unanswered shipments, leave members silent for too long to comparison."""
-        return self._send_due(now) if self._delivery.wake_at() <= now else []
+        return self._send_due(now) if self._delivery.wake_at_s <= now else []
 
     def wake_at(self) -> float:
-        return self._delivery.wake_at()
+        return self._delivery.wake_at_s
 
     @property
     def waiting_count(self) -> int:

@@ -211,7 +211,7 @@ class Importer(Actor):
 
     def wake_at(self) -> float:
         return min(
-            self._flush_at, self._count_at, self._limit_at, self._sent.wake_at(), self._batches.wake_at()
+            self._flush_at, self._count_at, self._limit_at, self._sent.wake_at_s, self._batches.wake_at_s
         )
 
     def observe(self) -> ImporterStatistics:

@@ -94,13 +94,13 @@ class Tellings:
 
     def wake(self, now: float) -> list[Send]:
         """Send the parts that are due."""
-        if self._delivery.wake_at() > now:
+        if self._delivery.wake_at_s > now:
             return []
         leaving, _ = self._delivery.wake(now)
         return [Send(Address(peer, self._actor), part.told) for peer, _, part in leaving]
 
     def wake_at(self) -> float:
-        return self._delivery.wake_at() if self._open else inf
+        return self._delivery.wake_at_s if self._open else inf
 
 
 def _parts_of(

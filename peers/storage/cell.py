@@ -208,16 +208,16 @@ class Cell(StoreActor):
             sends += self._delete_forgotten()
         if self._past is not None and self._past.wake_at() <= now:
             self._past.wake(now)
-        if self._reindexing.wake_at() <= now:
+        if self._reindexing.wake_at_s <= now:
             self._reindexing.wake(now)
-        if self._take_downs.wake_at() <= now:
+        if self._take_downs.wake_at_s <= now:
             self._take_downs.wake(now)
             self._indexing.plan(now)
-        if self._indexing.wake_at() <= now:
+        if self._indexing.wake_at_s <= now:
             sends += self._readings.recover(now)
-        if self._repairs.wake_at() <= now:
+        if self._repairs.wake_at_s <= now:
             sends += self._repairs.wake(now)
-        if self._scrubber.wake_at() <= now:
+        if self._scrubber.wake_at_s <= now:
             order = self._scrubber.wake(now, is_busy=self._is_busy())
             sends += [Send(self._archive, order)] if order is not None else []
         if self._compaction.wake_at() <= now:
@@ -229,11 +229,11 @@ class Cell(StoreActor):
         return min(
             self._intake.wake_at(),
             self._keeper.wake_at(),
-            self._reindexing.wake_at(),
-            self._take_downs.wake_at(),
-            self._indexing.wake_at(),
-            self._repairs.wake_at(),
-            self._scrubber.wake_at(),
+            self._reindexing.wake_at_s,
+            self._take_downs.wake_at_s,
+            self._indexing.wake_at_s,
+            self._repairs.wake_at_s,
+            self._scrubber.wake_at_s,
             self._compaction.wake_at(),
             self._news.wake_at(),
             self._past.wake_at() if self._past else inf,

@@ -51,7 +51,7 @@ from peers.index.messages import (
     StopExport,
 )
 from peers.storage.ledger.index_marks import UNKNOWN_TEXTS
-from peers.storage.ledger.ledger import CellItem, Kept, Ledger
+from peers.storage.ledger.ledger import RULING, CellItem, Kept, Ledger
 from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.ledger.place import Place, place_in
 from peers.storage.link_texts import LinkTexts, texts_digest
@@ -384,7 +384,7 @@ class CellStore:
                 )
                 kept = self._ledger.keep(identity, place)
                 self._ledger.totals.brought += kept is not Kept.KNOWN
-                newest = place if kept is Kept.NEWEST else newest
+                newest = place if kept in RULING else newest
             if newest is not None:
                 self._have_indexed(arrival.export, identity, row, newest)
 

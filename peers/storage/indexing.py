@@ -59,15 +59,12 @@ class Indexing:
         self._recovering: set[Version] = set()  # being read back
         self._pages_seen_to = b""  # where the walk over the marks has come to
         self._texts_seen_to = b""
-        self._wake_at = 0.0 if self.is_behind else inf
-
-    def wake_at(self) -> float:
-        return self._wake_at
+        self.wake_at_s = 0.0 if self.is_behind else inf  # when to call `wake`
 
     def plan(self, now: float) -> None:
         """Look at the marks soon, as there may be new ones."""
         if self.is_behind:
-            self._wake_at = min(self._wake_at, now)
+            self.wake_at_s = min(self.wake_at_s, now)
 
     @property
     def is_behind(self) -> bool:
@@ -159,7 +156,7 @@ class Indexing:
         Returns:
           (identity, place) of pages to be read back, each to end in `give_recovered`; and what to send.
         """
-        self._wake_at = inf
+        self.wake_at_s = inf
         settings = self._settings
         places: list[tuple[bytes, Place]] = []
         sends: list[Send] = []
@@ -176,7 +173,7 @@ class Indexing:
         elif not self._recovering and len(self._texts) < settings.texts_max:
             sends = self._recover_texts()
         if self.is_behind and not self._recovering:
-            self._wake_at = now + settings.recovery_pause_s  # there may be more behind what was seen
+            self.wake_at_s = now + settings.recovery_pause_s  # there may be more behind what was seen
         return places, sends
 
     def _recover_pages(self, room: int) -> tuple[list[tuple[bytes, Place]], list[Send]]:

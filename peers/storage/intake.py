@@ -22,7 +22,7 @@ from peers.engine.pages.document import Document
 from peers.storage.audit_sample import Sampling
 from peers.storage.cell_store import CellStore
 from peers.storage.indexing import Indexing
-from peers.storage.ledger.ledger import Kept, Ledger
+from peers.storage.ledger.ledger import RULING, Kept, Ledger
 from peers.storage.ledger.ledger_keys import identity_of
 from peers.storage.ledger.place import Place, Version
 from peers.storage.messages import (
@@ -290,7 +290,10 @@ class Intake:
             moved_to=page.moved_to,
         )
         kept = self._ledger.keep(identity, place)
-        sends = self._have_indexed(identity, place, document) if kept is Kept.NEWEST else []
+        sends: list[Send] = []
+        if kept in RULING:
+            self._ledger.marks.mark_page(identity, place.stamp, is_new=kept is Kept.NEWEST)
+            sends = self._have_indexed(identity, place, document)
         if pending.givers:
             self._ledger.totals.stored += 1
             sends += [Send(giver, PageStored(page.url, page.stamp)) for giver in pending.givers]
@@ -301,8 +304,7 @@ class Intake:
         return sends
 
     def _have_indexed(self, identity: bytes, place: Place, document: Document | None) -> list[Send]:
-        """Mark the version that rules from now on; give its document to the indexer, or take the page out."""
-        self._ledger.marks.mark_page(identity, place.stamp)
+        """Give the document of the version that rules from now on to the indexer, or take the page out."""
         if document is None:
             return self._indexing.give_removal(identity, place.url, place.stamp)
         return self._indexing.give_page(identity, place.stamp, document)

@@ -35,10 +35,7 @@ class Reindexing:
         self._settings = settings
         self._slots: list[int] = []  # whose pages are to be marked
         self._lost: list[bytes] = []  # the same as sets, as they were named, until all are marked
-        self._wake_at = inf
-
-    def wake_at(self) -> float:
-        return self._wake_at
+        self.wake_at_s = inf  # when to call `wake`
 
     def mark_anew(self, slots: bytes, now: float) -> None:
         """Have all pages of some slots indexed again, because documents of these were lost."""
@@ -58,13 +55,13 @@ class Reindexing:
             room -= self._ledger.mark_slot(self._slots.pop()) + 1
         self._indexing.plan(now)
         if self._slots:
-            self._wake_at = now + self._settings.turn_pause_s
+            self.wake_at_s = now + self._settings.turn_pause_s
             return
-        self._wake_at = inf
+        self.wake_at_s = inf
         lost, self._lost = self._lost, []
         for slots in lost:
             self._news.hold(Send(self._indexer, SlotsRepaired(slots)), self._teams.decode(slots), inf)
 
     def _add(self, slots: bytes, now: float) -> None:
         self._slots += np.flatnonzero(self._teams.decode(slots)).tolist()
-        self._wake_at = min(self._wake_at, now)
+        self.wake_at_s = min(self.wake_at_s, now)

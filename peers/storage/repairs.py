@@ -25,11 +25,8 @@ class Repairs:
         self._ledger = ledger
         self._settings = settings
         self._pause_s = settings.repair_again_s
-        self._wake_at = -inf if ledger.totals.damaged else inf
+        self.wake_at_s = -inf if ledger.totals.damaged else inf  # when to call `wake`
         self._n_looks = 0
-
-    def wake_at(self) -> float:
-        return self._wake_at
 
     def take_out(self, damages: list[DamagedVersion], now: float) -> list[Send]:
         """Take out versions that did not read back as written, and have them brought from others."""
@@ -39,17 +36,17 @@ class Repairs:
                 continue  # it was forgotten, and its segment removed, in the meantime
             self.unreadable_count += 1
             self._ask_for(slot_in(identity), 0, differing)
-            self._wake_at = min(self._wake_at, now + self._settings.repair_again_s)
+            self.wake_at_s = min(self.wake_at_s, now + self._settings.repair_again_s)
         return self._teams.differing(differing)
 
     def wake(self, now: float) -> list[Send]:
         """Ask again, and others, for versions that are still damaged."""
         damaged = self._ledger.damaged(self._settings.repairs_per_look)
         if not damaged:
-            self._wake_at = inf
+            self.wake_at_s = inf
             self._pause_s = self._settings.repair_again_s
             return []
-        self._wake_at = now + self._pause_s
+        self.wake_at_s = now + self._pause_s
         self._pause_s = min(2 * self._pause_s, self._settings.repair_again_max_s)
         self._n_looks += 1
         differing: dict[str, set[int]] = {}

@@ -56,7 +56,7 @@ class Replications(Generic[Key, Order]):
         return len(self._under_way)
 
     def wake_at(self) -> float:
-        return -inf if self._refused else self._delivery.wake_at()
+        return -inf if self._refused else self._delivery.wake_at_s
 
     def is_waiting(self, key: Key) -> bool:
         return key in self._under_way

@@ -40,30 +40,27 @@ class Scrubber:
         self._under_way: list[DamagedVersion] = []  # what would be damaged
         self._busy_looks = 0
         self._began_midway = False  # this pass, not with the first place
-        self._wake_at = -inf if settings.bytes_per_s else inf
-
-    def wake_at(self) -> float:
-        return self._wake_at
+        self.wake_at_s = -inf if settings.bytes_per_s else inf  # when to call `wake`
 
     def wake(self, now: float, *, is_busy: bool) -> ReadExtents | None:
         """Return the order to read back some places now, if any."""
         settings = self._settings
-        if self._wake_at == -inf:
+        if self.wake_at_s == -inf:
             # A peer that is started often begins somewhere else every time; from the end it goes on in front.
             self._after = self._ledger.place_key(int(min(now, TIME_MAX_S)))
             self._began_midway = True
         self._busy_looks = self._busy_looks + 1 if is_busy else 0
         if is_busy and self._busy_looks <= settings.busy_looks_max:
-            self._wake_at = now + settings.pause_s
+            self.wake_at_s = now + settings.pause_s
             return None
         self._busy_looks = 0
         places = self._ledger.places(self._after, settings.places_max)
         if not places:
             self._after = b""
-            self._wake_at = now + (settings.pause_s if self._began_midway else settings.pass_pause_s)
+            self.wake_at_s = now + (settings.pause_s if self._began_midway else settings.pass_pause_s)
             self._began_midway = False
             return None
-        self._wake_at = inf  # until they have been read
+        self.wake_at_s = inf  # until they have been read
         n_bytes = 0
         self._under_way = []
         for key, identity, place in places:
@@ -82,6 +79,6 @@ class Scrubber:
             return []  # asked before a restart
         n_bytes = sum(each.place.length for each in self._under_way)
         self.n_bytes += n_bytes
-        self._wake_at = now + max(self._settings.pause_s, n_bytes / self._settings.bytes_per_s)
+        self.wake_at_s = now + max(self._settings.pause_s, n_bytes / self._settings.bytes_per_s)
         seen, self._under_way = self._under_way, []
         return [each for each, is_sound in zip(seen, answer.are_sound, strict=True) if not is_sound]

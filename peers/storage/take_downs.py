@@ -40,7 +40,7 @@ class TakeDowns:
         self._is_done = followed[:1] != _TO_DO
         self._is_told = False
         self._seen_to = b""  # where looking through the pages has come to
-        self._wake_at = inf
+        self.wake_at_s = inf  # when to call `wake`
 
     def hides(self, url: str) -> bool:
         return self._policy.is_taken_down(url)
@@ -54,26 +54,23 @@ class TakeDowns:
         """Go by another policy; tell whether it takes down other pages than the one before."""
         self._is_told = True
         before, self._policy = self._policy, policy
-        is_looking = self._wake_at < inf
+        is_looking = self.wake_at_s < inf
         is_same = before.take_downs == policy.take_downs
         if is_same and (self._is_done or is_looking):
             return False
         self._is_done = False
         self._ledger.note_followed(_TO_DO + self._body())
         self._seen_to = b""
-        self._wake_at = now
+        self.wake_at_s = now
         return not is_same
-
-    def wake_at(self) -> float:
-        return self._wake_at
 
     def wake(self, now: float) -> None:
         """Look at some more pages."""
         self._seen_to = self._ledger.mark_changed(self.hides, self._seen_to, self._entries_per_turn)
         if self._seen_to:
-            self._wake_at = now + self._turn_pause_s
+            self.wake_at_s = now + self._turn_pause_s
         else:
-            self._is_done, self._wake_at = True, inf
+            self._is_done, self.wake_at_s = True, inf
             self._ledger.note_followed(_DONE + self._body() if self._policy.takes_down else b"")
 
     def _body(self) -> bytes:

@@ -108,7 +108,7 @@ class DeliveryHistory(_Network):
         for receiver, number, item in due.given_up:
             assert self.open[receiver, number][1] + LIMITS.give_up_s <= self.now
             self.end(receiver, number, item, "given up")
-        assert self.delivery.wake_at() > self.now, "it would be woken without end"
+        assert self.delivery.wake_at_s > self.now, "it would be woken without end"
         assert all(since + LIMITS.give_up_s > self.now for _, since in self.open.values())
 
     @precondition(lambda self: self.answers)

@@ -256,13 +256,14 @@ class Frontier:
         """Do the same, but let nobody hear of it before `note_change` of the key that is returned."""
         mark = mark_in(taken.key)
         key = url_key(state.slot, mark)
-        stored = self._table.get(key)
-        assert stored is not None, "what was taken has a row"
-        before = row_in(stored)
-        if self._queues.end(state, mark) is not None:
+        if (out := self._queues.end(state, mark)) is not None:
+            before = row_in(out.row)
             after = after_visit(before, taken.url, conclusion, self.visitor)
             self._queues.put(state.slot, mark, taken.url, before, after, was_out=True)
         else:  # a merge has settled it meanwhile
+            stored = self._table.get(key)
+            assert stored is not None, "what was taken has a row"
+            before = row_in(stored)
             visited = taken.before or UrlRow(state.hash, taken.depth, 0, taken.hops, course=taken.course)
             after = join_rows(before, after_visit(visited, taken.url, conclusion, self.visitor))
             self._queues.put(state.slot, mark, taken.url, before, after)
@@ -394,9 +395,10 @@ class Frontier:
         """The key of the row of a URL that was taken."""
         return url_key(state.slot, mark_in(taken.key))
 
-    def is_out(self, taken: QueuedUrl) -> bool:
-        """Is the visit for which a URL was taken still to be made, as far as is known here?"""
-        return self._queues.is_out(mark_in(taken.key))
+    def row_out(self, taken: QueuedUrl) -> bytes | None:
+        """Return the row of a URL that was taken; None when its visit is not to be made any more."""
+        out = self._queues.taken.get(mark_in(taken.key))
+        return None if out is None else out.row
 
     def is_taken(self, mark: bytes) -> bool:
         """Is a URL, by its fingerprint, being visited?"""

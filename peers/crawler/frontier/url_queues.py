@@ -74,6 +74,13 @@ class LinkTo(NamedTuple):
     telling: str = ""  # of the entries, see `anchor_rows`
 
 
+class Out(NamedTuple):
+    """A URL that was taken: its place in the queue and its row, as they are in the table now."""
+
+    key: bytes
+    row: bytes
+
+
 class UrlQueues:
     """Rows and queue entries of URLs, and the entries in the windows of hosts in memory."""
 
@@ -87,7 +94,7 @@ class UrlQueues:
         self._hosts = hosts
         self._order = order
         self.again_share = again_share  # may be replaced
-        self.taken: dict[bytes, bytes] = {}  # URLs that are out: fingerprint to queue key
+        self.taken: dict[bytes, Out] = {}  # URLs that are out, by fingerprint
 
     def take(self, state: HostState, now: float) -> QueuedUrl | None:
         """The next URL of a host; it stays queued in the table."""
@@ -121,29 +128,26 @@ class UrlQueues:
     def is_out(self, mark: bytes) -> bool:
         return mark in self.taken
 
-    def end(self, state: HostState, mark: bytes) -> bytes | None:
-        """Note that a URL is not out any more; return its place in the queue, None if it was not out."""
-        key = self.taken.pop(mark, None)
-        if key is not None:
+    def end(self, state: HostState, mark: bytes) -> Out | None:
+        """Note that a URL is not out any more; return its place and its row, None if it was not out."""
+        out = self.taken.pop(mark, None)
+        if out is not None:
             state.out_count -= 1
-        return key
+        return out
 
     def put_back(self, state: HostState, taken: QueuedUrl) -> None:
         """Undo `take`, and keep a shorter way to the URL that was found meanwhile."""
-        key = self.end(state, mark_in(taken.key))
-        if key is not None:
-            entry = self._table.get(key)
-            assert entry is not None, "what is queued stands in a queue"
-            state.push(key, taken.url, entry[0])
+        out = self.end(state, mark_in(taken.key))
+        if out is not None:
+            state.push(out.key, taken.url, row_in(out.row).hops)
 
     def retry(self, state: HostState, taken: QueuedUrl) -> bool:
         """Queue a URL that was taken behind the others of its depth; False if it was not out any more."""
         mark = mark_in(taken.key)
-        if self.end(state, mark) is None:
+        out = self.end(state, mark)
+        if out is None:
             return False
-        row = self._table.get(url_key(state.slot, mark))
-        assert row is not None, "what is queued has a row"
-        before = row_in(row)
+        before = row_in(out.row)
         again = before._replace(attempts=min(before.attempts + 1, ATTEMPTS_MAX))
         self.put(state.slot, mark, taken.url, before, again, was_out=True)
         return True
@@ -186,7 +190,8 @@ class UrlQueues:
         """
         old = None if before is None or not before.is_queued else queue_key(slot, mark, before)
         new = queue_key(slot, mark, after) if after.is_queued else None
-        self._table.put(url_key(slot, mark), row_bytes(after))
+        row = row_bytes(after)
+        self._table.put(url_key(slot, mark), row)
         if old is not None and old != new:
             self._table.delete(old)
         if new is not None:
@@ -198,7 +203,7 @@ class UrlQueues:
         if mark in self.taken:
             assert before is not None
             if new is not None and after.visit == before.visit:
-                self.taken[mark] = new
+                self.taken[mark] = Out(new, row)
                 return
             self.end(state, mark)
             was_out = True
@@ -269,7 +274,7 @@ class UrlQueues:
         assert stored is not None, "what is queued has a row"
         row = row_in(stored)
         state.out_count += 1
-        self.taken[mark_in(key)] = key
+        self.taken[mark_in(key)] = Out(key, stored)
         before = row if row.visit else None
         return QueuedUrl(url, key, row.depth, attempts_in(key), hops, before, row.course)
 

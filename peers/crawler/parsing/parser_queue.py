@@ -12,7 +12,7 @@ holds one process and no second place in a trip.
 from __future__ import annotations
 
 from collections import Counter, deque
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Final, Generic, TypeVar
 
@@ -31,6 +31,7 @@ class ParserQueue(Generic[Item]):
         self._waiting: dict[str, deque[Item]] = {}
         self._used_s: dict[str, float] = {}
         self._heap: list[tuple[float, int, str]] = []  # one entry of each domain that may be served now
+        self._in_heap: set[str] = set()
         self._count = 0  # of entries so far: of equals the first comes first
         self._served_s = 0.0  # what the domain had that was served last
         self._out: Counter[str] = Counter()  # what is taken out, by domain
@@ -57,6 +58,7 @@ class ParserQueue(Generic[Item]):
         while used_s < self._used_s[domain]:  # it was charged meanwhile
             self._push(domain)
             used_s, _, domain = heappop(self._heap)
+        self._in_heap.remove(domain)
         item = self._waiting[domain].popleft()
         self._served_s = used_s
         self._used_s[domain] = used_s + GUESS_S
@@ -69,7 +71,6 @@ class ParserQueue(Generic[Item]):
 
     def charge(self, domain: str, cpu_s: float) -> None:
         """Charge a domain for the processor time of an item that was taken out."""
-        was_held = domain in self._waiting and not self._may_be_served(domain)
         self._out[domain] -= 1
         if not self._out[domain]:
             del self._out[domain]
@@ -79,8 +80,8 @@ class ParserQueue(Generic[Item]):
             del self._last_s[next(iter(self._last_s))]
         if domain in self._used_s:
             self._used_s[domain] += max(cpu_s - GUESS_S, 0.0)
-        if was_held and self._may_be_served(domain):
-            self._push(domain)
+        if domain in self._waiting and self._may_be_served(domain) != (domain in self._in_heap):
+            self._turn_about(domain)
         self._forget()
 
     def _may_be_served(self, domain: str) -> bool:
@@ -90,7 +91,17 @@ class ParserQueue(Generic[Item]):
         if self._may_be_served(domain):
             self._push(domain)
 
+    def _turn_about(self, domain: str) -> None:
+        """Hold up a domain whose page turned out dear, or let it be served when nothing of it is out."""
+        if domain in self._in_heap:
+            self._in_heap.remove(domain)
+            self._heap = [entry for entry in self._heap if entry[2] != domain]
+            heapify(self._heap)
+        else:
+            self._push(domain)
+
     def _push(self, domain: str) -> None:
+        self._in_heap.add(domain)
         self._count += 1
         heappush(self._heap, (self._used_s[domain], self._count, domain))
 

@@ -77,7 +77,7 @@ class SeedErrand(Errand):
         return self._end_with_count() if now >= self._limit_at else self._deliver(now)
 
     def wake_at(self) -> float:
-        return min(self._delivery.wake_at(), self._limit_at)
+        return min(self._delivery.wake_at_s, self._limit_at)
 
     def ownership_changed(self, now: float) -> list[Send]:
         """Bring links meant for peers that are gone to our own controller, which keeps links for others."""

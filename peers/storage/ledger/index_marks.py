@@ -79,14 +79,17 @@ class IndexMarks:
 
     # --- What is not yet indexed
 
-    def mark_page(self, identity: bytes, stamp: Stamp) -> None:
+    def mark_page(self, identity: bytes, stamp: Stamp, *, is_new: bool = False) -> None:
         """Note that the index is to have this version, with the link texts that are known when it gets it.
 
         Of one without a document it is to have nothing. A mark of link texts stays until it is given with
         those: it may be with the indexer already, with older ones, and is not given again then.
+
+        Args:
+          is_new: the version was not here until now, so it has no mark: that goes before the version does.
         """
         key = PAGE_MARK + identity + newest_first(stamp)
-        if self._table.get(key) is None:
+        if is_new or self._table.get(key) is None:
             self._table.put(key, b"")
             self._totals.pages_marked += 1
             self.by_slot[slot_in(identity)] += 1

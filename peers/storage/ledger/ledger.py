@@ -14,10 +14,10 @@ index has of all that is in `index_marks`, what the archive has in `segment_coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from math import inf, nextafter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -52,6 +52,10 @@ from peers.storage.ledger.place import Place, Version, item_value, newest_in, pl
 from peers.storage.ledger.segment_counts import SegmentCounts
 from peers.storage.ledger.totals import CellTotals
 
+# Pages with a newest version in memory, some 300 bytes each: it is asked for when a page comes, when it is
+# durable, and when it is indexed.
+NEWEST_REMEMBERED_MAX: Final = 1_024
+
 
 class Kept(Enum):
     """The findings of `Ledger.keep` about a version."""
@@ -59,6 +63,10 @@ class Kept(Enum):
     NEWEST = 0  # it rules from now on
     OLDER = 1
     KNOWN = 2  # it was there already: what was appended is garbage
+    REPLACED = 3  # it was there and rules as before, with these records from now on
+
+
+RULING: Final = (Kept.NEWEST, Kept.REPLACED)
 
 
 class CellItem(NamedTuple):
@@ -87,7 +95,8 @@ class Ledger:
         """Take up the state in the table."""
         self._table = WatchedTable(table, kind_at=0, kinds=PLACE)
         self._digests = SlotDigests(1, self.item_ids, self._item_id)
-        self._table.before_change = self._digests.note
+        self._newest: dict[bytes, Place | None] = {}  # of some pages, as the table has it
+        self._table.before_change = self._note_changes
         self._saved_totals = table.get(TOTALS)
         self.totals = CellTotals() if self._saved_totals is None else _decode_totals(self._saved_totals)
         self.marks = IndexMarks(table, self.totals)
@@ -162,7 +171,22 @@ class Ledger:
     # --- Versions
 
     def newest(self, identity: bytes) -> Place | None:
-        return newest_in(self._table, identity)
+        if identity in self._newest:
+            return self._newest[identity]
+        newest = newest_in(self._table, identity)
+        self._remember(identity, newest)
+        return newest
+
+    def _remember(self, identity: bytes, newest: Place | None) -> None:
+        if len(self._newest) >= NEWEST_REMEMBERED_MAX:
+            self._newest.clear()
+        self._newest[identity] = newest
+
+    def _note_changes(self, keys: Sequence[bytes]) -> None:
+        """Be told which versions change, before they do."""
+        self._digests.note(keys)
+        for key in keys:
+            self._newest.pop(key[1 : 1 + IDENTITY_BYTES], None)
 
     def ruling(self, identity: bytes) -> Place | None:
         """Return the newest version; None when there is none, or when a newer one is damaged."""
@@ -238,6 +262,7 @@ class Ledger:
             self._put_older(identity, newest)
         if is_newest:
             self._table.put(PLACE + identity, item_value(identity, place))
+            self._remember(identity, place)
             self._note_gone(identity, newest, place)
         else:
             self._put_older(identity, place)
@@ -248,7 +273,9 @@ class Ledger:
         if self.totals.damaged:
             self._note_repaired(identity, place.stamp)
         does_rule = is_newest and place.stamp >= self._damaged(identity)
-        return Kept.NEWEST if does_rule else Kept.OLDER
+        if not does_rule:
+            return Kept.OLDER
+        return Kept.NEWEST if known is None else Kept.REPLACED
 
     def move(self, identity: bytes, place: Place, extent: Extent) -> None:
         """Note that a version is somewhere else now; the copy is garbage if that is there no more."""

@@ -27,13 +27,13 @@ def leaving(begun: Delivery[int, str], now: float) -> list[int]:
 
 def test_what_is_added_leaves_with_the_next_wake_and_an_answer_ends_it() -> None:
     begun = filled(2)
-    assert begun.wake_at() == -inf
+    assert begun.wake_at_s == -inf
     assert begun.wake(0.0).leaving == [Parcel("b", 1, "item 1"), Parcel("b", 2, "item 2")]
-    assert begun.wake_at() == 2.0
+    assert begun.wake_at_s == 2.0
     assert begun.note_answer("b", 1, 0.5) == "item 1"
     assert begun.note_answer("b", 1, 0.5) is None
     assert begun.note_answer("b", 2, 0.5) == "item 2"
-    assert (len(begun), begun.wake_at(), begun.receivers()) == (0, inf, [])
+    assert (len(begun), begun.wake_at_s, begun.receivers()) == (0, inf, [])
 
 
 def test_nobody_answers_for_another_receiver() -> None:
@@ -48,7 +48,7 @@ def test_pauses_double_up_to_the_longest() -> None:
     leaving(begun, 100.0)
     pauses, now = [], 100.0
     for _ in range(5):
-        at = begun.wake_at()
+        at = begun.wake_at_s
         assert leaving(begun, at - 0.01) == []
         assert leaving(begun, at) == [1]
         pauses.append(at - now)
@@ -61,7 +61,7 @@ def test_only_a_window_of_parcels_is_under_way_and_answers_let_the_next_leave() 
     assert leaving(begun, 0.0) == [1, 2]
     assert not begun.has_room("b", 10)
     begun.note_answer("b", 2, 1.0)
-    assert begun.wake_at() == -inf
+    assert begun.wake_at_s == -inf
     assert leaving(begun, 1.0) == [3]
     assert leaving(begun, 2.0) == [1]
     assert leaving(begun, 3.0) == [3]
@@ -103,9 +103,9 @@ def test_what_is_not_answered_in_time_is_given_up_once_be_it_under_way_or_queued
     due = begun.wake(5.0)
     assert [parcel.key for parcel in due.given_up] == [1, 2, 3]
     assert [parcel.key for parcel in due.leaving] == [4]
-    assert begun.wake_at() == 6.0
+    assert begun.wake_at_s == 6.0
     assert [parcel.key for parcel in begun.wake(6.0).given_up] == [4]
-    assert (len(begun), begun.wake_at(), begun.observe().given_up) == (0, inf, 4)
+    assert (len(begun), begun.wake_at_s, begun.observe().given_up) == (0, inf, 4)
 
 
 def test_a_queue_is_given_up_in_time_though_nothing_is_under_way_that_is_due() -> None:
@@ -113,7 +113,7 @@ def test_a_queue_is_given_up_in_time_though_nothing_is_under_way_that_is_due() -
     leaving(begun, 0.0)
     begun.add("b", 2, "queued", 10, 0.0)
     leaving(begun, 0.0)
-    assert begun.wake_at() == 5.0
+    assert begun.wake_at_s == 5.0
     assert [parcel.key for parcel in begun.wake(5.0).given_up] == [1, 2]
 
 
@@ -121,9 +121,9 @@ def test_what_is_held_off_leaves_later_and_its_pauses_begin_then() -> None:
     begun = delivery()
     begun.add("b", 1, "item", 10, 10.0, hold_off_s=3.0)
     assert leaving(begun, 10.0) == []
-    assert begun.wake_at() == 13.0
+    assert begun.wake_at_s == 13.0
     assert leaving(begun, 13.0) == [1]
-    assert begun.wake_at() == 15.0
+    assert begun.wake_at_s == 15.0
 
 
 def test_who_answers_others_is_given_time_when_it_may_be_merely_slow() -> None:
@@ -131,7 +131,7 @@ def test_who_answers_others_is_given_time_when_it_may_be_merely_slow() -> None:
     leaving(begun, 0.0)
     begun.note_answer("b", 2, 1.5)
     assert leaving(begun, 2.0) == []
-    assert begun.wake_at() == 3.5
+    assert begun.wake_at_s == 3.5
     for number, now in ((3, 3.0), (4, 5.0), (5, 6.9)):
         begun.add("b", number, "another", 10, now)
         leaving(begun, now)
@@ -145,8 +145,8 @@ def test_a_silent_receiver_is_not_buried_under_repetitions() -> None:
     leaving(begun, 0.0)
     assert len(leaving(begun, 2.0)) == 4
     assert leaving(begun, 2.2) == []
-    assert len(leaving(begun, begun.wake_at())) == 4
-    assert len(leaving(begun, begun.wake_at())) == 2
+    assert len(leaving(begun, begun.wake_at_s)) == 4
+    assert len(leaving(begun, begun.wake_at_s)) == 2
 
 
 def test_what_is_under_way_can_be_hastened() -> None:
@@ -154,7 +154,7 @@ def test_what_is_under_way_can_be_hastened() -> None:
     leaving(begun, 0.0)
     begun.hasten("b", 0.5)
     begun.hasten("nobody", 0.5)
-    assert begun.wake_at() == 0.5
+    assert begun.wake_at_s == 0.5
     assert leaving(begun, 0.5) == [1, 2]
 
 
@@ -163,7 +163,7 @@ def test_a_receiver_that_is_gone_leaves_what_waited_for_it_in_order() -> None:
     leaving(begun, 0.0)
     assert [parcel.key for parcel in begun.remove_receiver("b")] == [1, 2, 3]
     assert begun.remove_receiver("b") == []
-    assert (len(begun), begun.wake_at()) == (0, inf)
+    assert (len(begun), begun.wake_at_s) == (0, inf)
     assert begun.note_answer("b", 1, 0.0) is None
 
 

@@ -100,7 +100,7 @@ class Pump:
     def run(self, until: float = inf) -> None:
         """Until nothing is to be done any more, or that time."""
         while True:
-            wakes = [(side.exchange.wake_at(), side.name) for side in self.sides.values()]
+            wakes = [(side.exchange.wake_at_s, side.name) for side in self.sides.values()]
             wake_at, name = min(wakes)
             at = min(wake_at, self._events[0][0] if self._events else inf)
             if at == inf or at > until:
@@ -365,7 +365,7 @@ def test_a_long_list_of_what_is_here_is_made_in_several_turns() -> None:
     assert isinstance(comparing.message, CompareSlots)
     answer = SlotsCompared(comparing.message.request, slots(0), NO_SLOTS)
     turns = [ann.exchange.receive(Address(BEN, "cell"), answer, 0.0)]
-    while ann.exchange.wake_at() == -inf:
+    while ann.exchange.wake_at_s == -inf:
         turns.append(ann.exchange.wake(0.0))
     [first, second, [asking]] = turns
     assert first == second == []
@@ -380,13 +380,13 @@ def test_a_transfer_that_pauses_lets_other_messages_have_their_turn() -> None:
     have = id_of("same")
     question = SendItems(7, slots(0, 1), have)
     assert ben.exchange.receive(Address(ANN, "cell"), question, 0.0) == []
-    assert ben.exchange.wake_at() == -inf
+    assert ben.exchange.wake_at_s == -inf
     sent = [send.message for send in ben.exchange.wake(0.0)]
     assert [(each.part, each.is_last) for each in sent if isinstance(each, ItemsSent)] == [
         (0, False),
         (1, True),
     ]
-    assert ben.exchange.wake_at() == SETTINGS.idle_s
+    assert ben.exchange.wake_at_s == SETTINGS.idle_s
 
 
 def test_a_store_that_has_nothing_is_not_compared_item_by_item() -> None:
@@ -470,7 +470,7 @@ def test_a_transfer_that_nobody_takes_is_forgotten() -> None:
     assert exchange.observe().transfers == 1
     exchange.wake(SETTINGS.idle_s)
     assert exchange.observe().transfers == 0
-    assert exchange.wake_at() == inf
+    assert exchange.wake_at_s == inf
 
 
 def test_a_transfer_to_a_peer_that_is_gone_ends() -> None:
@@ -602,7 +602,7 @@ def test_a_damaged_part_is_counted_and_asked_for_again(changes: dict[str, Any]) 
     assert ben.hear(part_of(ben.request, [(0, "x")], **changes)) == [DAMAGED_BY_ANN]
     assert ben.refused == 1
     assert not ben.store.all()
-    [(_, again)] = ben.exchange.wake(ben.exchange.wake_at())
+    [(_, again)] = ben.exchange.wake(ben.exchange.wake_at_s)
     assert isinstance(again, SendItems)
     assert again.request != ben.request
 
@@ -611,7 +611,7 @@ def test_a_part_after_one_that_was_lost_is_not_taken_and_what_lacks_is_asked_for
     ben = Receiving()
     ben.hear(part_of(ben.request, [(0, "x")]))
     assert ben.hear(part_of(ben.request, [(0, "z")], part=2)) == []
-    [(_, again)] = ben.exchange.wake(ben.exchange.wake_at())
+    [(_, again)] = ben.exchange.wake(ben.exchange.wake_at_s)
     assert isinstance(again, SendItems)
     assert list(item_ids_in(again.have)) == [id_of("x")]
     assert ben.store.all() == {(0, "x")}

@@ -92,6 +92,9 @@ class Peer:
     woken_at: dict[str, float] = field(default_factory=dict)
     inbox: deque[tuple[Address, str, Message]] = field(default_factory=deque)
 
+    def wake_at(self, actor: str) -> float:
+        return self.handover.wake_at() if actor == "handover" else self.exchanges[actor].wake_at_s
+
 
 class World:
     """All peers, their network and their disks."""
@@ -387,8 +390,7 @@ class World:
 
     def _plan(self, peer: Peer) -> None:
         for actor in (*STORES, "handover"):
-            machine = peer.handover if actor == "handover" else peer.exchanges[actor]
-            due = machine.wake_at()
+            due = peer.wake_at(actor)
             if due < inf and not (self.now <= peer.woken_at.get(actor, -1.0) <= due):
                 peer.woken_at[actor] = max(due, self.now)
                 self.at(peer.woken_at[actor], partial(self._wake, peer, actor))
@@ -398,7 +400,7 @@ class World:
             return
         peer.woken_at[actor] = -1.0
         machine = peer.handover if actor == "handover" else peer.exchanges[actor]
-        if machine.wake_at() <= self.now:
+        if peer.wake_at(actor) <= self.now:
             self._carry(peer, actor, machine.wake(self.now))
         self._plan(peer)
 

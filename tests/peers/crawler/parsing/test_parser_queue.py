@@ -67,6 +67,23 @@ def test_of_who_is_dear_or_unknown_one_is_out_at_a_time(cost_s: float, count: in
     assert bool(turns) is (count == 3)
 
 
+def test_pages_that_turn_out_dear_one_after_the_other_hold_their_domain_up_once() -> None:
+    turns = turns_of(a=9)
+    turns.take()
+    turns.charge("a", GUESS_S)
+    for _ in range(3):  # it is ordinary as far as is known
+        turns.take()
+    turns.charge("a", DEAR_S + 0.1)
+    assert not turns, "two are out, and its pages are dear"
+    for _ in range(2):
+        turns.charge("a", DEAR_S + 0.1)
+    for _ in range(5):
+        assert turns.take() == ("a", "a")
+        assert not turns
+        turns.charge("a", DEAR_S + 0.1)
+    assert not turns
+
+
 def test_no_number_of_domains_is_remembered() -> None:
     turns = turns_of(stays=3 * REMEMBERED_MAX)
     for number in range(2 * REMEMBERED_MAX):

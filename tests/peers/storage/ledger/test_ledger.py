@@ -78,7 +78,7 @@ def test_two_records_of_one_stamp_are_one_version_and_the_same_one_on_all_copies
     one, other = visited(2, 5.0, 10), visited(2, 5.0, 20, has_document=False)
     ledgers = Ledger(MemoryTable()), Ledger(MemoryTable())
     assert [each.keep(IDENTITY, one) for each in ledgers[:1]] == [Kept.NEWEST]
-    assert ledgers[0].keep(IDENTITY, other) is Kept.NEWEST
+    assert ledgers[0].keep(IDENTITY, other) is Kept.REPLACED
     assert (ledgers[1].keep(IDENTITY, other), ledgers[1].keep(IDENTITY, one)) == (Kept.NEWEST, Kept.KNOWN)
     for ledger in ledgers:
         assert [place_in(item.value) for item in ledger.versions(7)] == [other]
