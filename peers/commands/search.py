@@ -47,6 +47,14 @@ class SortOption(StrEnum):
     DATE = "date"
 
 
+class GroupsOption(StrEnum):
+    """What tells groups of results apart."""
+
+    WORDS = "words"
+    KIND = "kind"
+    SITE = "site"
+
+
 FishOption = Annotated[
     bool, typer.Option("--fish", help="Of a live search: go on from pages that do not fit, too.")
 ]
@@ -81,6 +89,12 @@ def search(
     queries: Annotated[Path | None, typer.Option(help="File of queries, one a line: id TAB text.")] = None,
     run: Annotated[Path | None, typer.Option(help="TREC run to write for --queries.")] = None,
     record_reads: ReadsOption = None,
+    groups: Annotated[
+        GroupsOption | None,
+        typer.Option(
+            help="Group the first 60 results by their words, their kinds or their sites.", show_default=False
+        ),
+    ] = None,
     live: Annotated[
         bool, typer.Option("--live", help="Have the crawl visit first what this search waits for.")
     ] = False,
@@ -122,6 +136,11 @@ def search(
             if sort is not SortOption.SCORE or facets or explain or cursor:
                 raise typer.BadParameter("a run has the best pages of each query: leave all but -k out")
             _run_queries(client, queries, run, k or RUN_DEPTH, wait, is_partial=partial, as_json=as_json)
+        elif query is not None and groups is not None and queries is None and run is None:
+            if k is not None or sort is not SortOption.SCORE or facets or explain or cursor:
+                raise typer.BadParameter("give the QUERY alone with --groups")
+            told = client.groups(query, groups.value)
+            print_json(told) if as_json else _show_groups(told)
         elif query is not None and queries is None and run is None:
             answer = client.search_deep(
                 query, k or HITS_SHOWN, sort=sort.value, facets=facets, explain=explain, cursor=cursor
@@ -208,6 +227,18 @@ def _show_found(answer: dict[str, Any]) -> None:
         console.print(f"\n[dim]more: --cursor {escape(answer['next'])}[/dim]", soft_wrap=True)
 
 
+def _show_groups(told: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    at_least = "" if told["is_exact"] else "at least "
+    console.print(f"[dim]the first {told['n_grouped']:,} of {at_least}{told['total']:,} pages[/dim]")
+    for group in told["groups"]:
+        name = ", ".join(group["names"]) or "others"
+        console.print(f"\n[bold]{escape(name)}[/bold] ({len(group['hits']):,})")
+        for hit in group["hits"]:
+            console.print(f"   {hit['rank']}. {escape(hit['title'] or hit['url'])}")
+            console.print(f"      [green]{escape(hit['url'])}[/green]", soft_wrap=True)
+
+
 def _within(value: dict[str, Any]) -> str:
     """Say in which class a class is, whose count has the same pages; "" of other values."""
     return f" in {escape(value['below'])}" if value.get("below") else ""
@@ -216,7 +247,8 @@ def _within(value: dict[str, Any]) -> str:
 def _show_hit(console: Console, rank: int, hit: dict[str, Any]) -> None:
     console.print(f"\n[bold]{rank}. {escape(hit['title'] or hit['url'])}[/bold]")
     console.print(f"   [green]{escape(hit['url'])}[/green]")
-    console.print(f"   {escape(hit['snippet'])}")
+    defines = "[bold]Definition:[/bold] " if hit.get("definition") else ""
+    console.print(f"   {defines}{escape(hit['snippet'])}")
     # A gateway of the version before tells of none of these.
     also_at = hit.get("also_at", ())
     if (copies := hit.get("copies", 0) - len(also_at)) > 0:
