@@ -48,13 +48,28 @@ class SortOption(StrEnum):
 
 
 class GroupsOption(StrEnum):
-    """What tells groups of results apart."""
+    """The ways to group results."""
 
     WORDS = "words"
     KIND = "kind"
     SITE = "site"
 
 
+FacetsOption = Annotated[
+    bool, typer.Option("--facets", help="Count sites, languages, types, years, classes.")
+]
+LiveOption = Annotated[
+    bool, typer.Option("--live", help="Have the crawl visit first what this search waits for.")
+]
+PagesOption = Annotated[
+    int, typer.Option(min=1, max=200, help="Of a live search: pages that come first at most.")
+]
+GroupedOption = Annotated[
+    GroupsOption | None,
+    typer.Option(
+        help="Group the first 60 results by their words, their kinds or their sites.", show_default=False
+    ),
+]
 FishOption = Annotated[
     bool, typer.Option("--fish", help="Of a live search: go on from pages that do not fit, too.")
 ]
@@ -81,26 +96,15 @@ def search(
     query: Annotated[str | None, typer.Argument(help=QUERY_HELP)] = None,
     k: CountOption = None,
     sort: Annotated[SortOption, typer.Option(help="The best or the latest pages first.")] = SortOption.SCORE,
-    facets: Annotated[
-        bool, typer.Option("--facets", help="Count sites, languages, types, years, classes.")
-    ] = False,
+    facets: FacetsOption = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
     cursor: Annotated[str, typer.Option(help="Go on behind the results that ended with this.")] = "",
     queries: Annotated[Path | None, typer.Option(help="File of queries, one a line: id TAB text.")] = None,
     run: Annotated[Path | None, typer.Option(help="TREC run to write for --queries.")] = None,
     record_reads: ReadsOption = None,
-    groups: Annotated[
-        GroupsOption | None,
-        typer.Option(
-            help="Group the first 60 results by their words, their kinds or their sites.", show_default=False
-        ),
-    ] = None,
-    live: Annotated[
-        bool, typer.Option("--live", help="Have the crawl visit first what this search waits for.")
-    ] = False,
-    pages: Annotated[
-        int, typer.Option(min=1, max=200, help="Of a live search: pages that come first at most.")
-    ] = 50,
+    groups: GroupedOption = None,
+    live: LiveOption = False,
+    pages: PagesOption = 50,
     seconds: Annotated[float, typer.Option(min=1, max=60, help="Of a live search: its time.")] = 20.0,
     fish: FishOption = False,
     width: WidthOption = 20,
@@ -131,16 +135,15 @@ def search(
         is_alone = query is None and run is None
         _record_reads(queries if is_alone else None, data, record_reads, as_json=as_json)
         return
+    if groups is not None:
+        is_alone = (k, sort, facets, explain, cursor) == (None, SortOption.SCORE, False, False, "")
+        _search_groups(query if is_alone and not (queries or run) else None, groups, gateway, as_json=as_json)
+        return
     with GatewayClient(gateway) as client:
         if queries is not None and run is not None and query is None:
             if sort is not SortOption.SCORE or facets or explain or cursor:
                 raise typer.BadParameter("a run has the best pages of each query: leave all but -k out")
             _run_queries(client, queries, run, k or RUN_DEPTH, wait, is_partial=partial, as_json=as_json)
-        elif query is not None and groups is not None and queries is None and run is None:
-            if k is not None or sort is not SortOption.SCORE or facets or explain or cursor:
-                raise typer.BadParameter("give the QUERY alone with --groups")
-            told = client.groups(query, groups.value)
-            print_json(told) if as_json else _show_groups(told)
         elif query is not None and queries is None and run is None:
             answer = client.search_deep(
                 query, k or HITS_SHOWN, sort=sort.value, facets=facets, explain=explain, cursor=cursor
@@ -168,6 +171,14 @@ def _search_live(client: GatewayClient, wish: dict[str, Any], *, as_json: bool) 
         print_json(told)
     elif told:
         _show_found(told["found"])
+
+
+def _search_groups(query: str | None, groups: GroupsOption, gateway: str, *, as_json: bool) -> None:
+    if query is None:
+        raise typer.BadParameter("give the QUERY alone with --groups")
+    with GatewayClient(gateway) as client:
+        told = client.groups(query, groups.value)
+    print_json(told) if as_json else _show_groups(told)
 
 
 def _run_queries(

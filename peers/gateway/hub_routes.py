@@ -57,7 +57,7 @@ class HubRoutes:
         return responses.json(await self._hits(query, most))
 
     async def _hits(self, query: str, most: int) -> HitsJson:
-        """Search, ask for what is around the results, and for the addresses of what they link to. Busy."""
+        """Search, ask for the pages around the results, and for the addresses of those they link to. Busy."""
         asked = await asked_pages(self._backend, query)
         found = await self._backend.ask(
             lambda ticket: SearchPages(ticket, asked.query, NEIGHBOURS_OF_MAX, page_words=asked.words),

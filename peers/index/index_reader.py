@@ -404,7 +404,7 @@ def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort, name: str)
 
 
 def _with_definition(excerpt: Excerpt, term: str, page: ShownPage, effort: Effort) -> Excerpt:
-    """Add the sentence that says what a term is, where the page has one."""
+    """Add the sentence that defines a term, where the page has one."""
     from peers.engine.excerpts.definition import definition_in  # loaded where somebody asks for one
 
     text = page.text.text

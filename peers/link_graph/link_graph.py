@@ -391,7 +391,7 @@ class MeshGraph(OptionalStoreActor):
         return Send(Address(self._me, BACKGROUND), CarryOut(_LISTING, lambda: (source, listed())))
 
     def _list_neighbours(self, source: Address, message: ListNeighbours) -> Send:
-        """Answer, in the background, with what links to pages and what they link to."""
+        """Answer, in the background, with the pages that link to some, and those they link to."""
         from peers.link_graph.neighbours import PageRows, neighbours_listed  # loaded where somebody asks
 
         ownership = self._ownership

@@ -33,7 +33,7 @@ def neighbours_listed(
     now: float,
     is_hidden: Callable[[str], bool],
 ) -> NeighboursListed:
-    """Return what links to pages, and what these link to.
+    """Return the pages that link to some, and those they link to.
 
     Args:
       named: a target row of each page whose URL is wanted.

@@ -181,7 +181,7 @@ class PageNeighbours(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ListNeighbours(Message, frozen=True, array_like=True, tag=176):
-    """From a gateway to the owners of pages: what links to these, and what do they link to?"""
+    """From a gateway to the owners of pages: which pages link to these, and which do they link to?"""
 
     request: Count
     urls: Annotated[tuple[Url, ...], Meta(max_length=NEIGHBOURS_OF_MAX)] = ()

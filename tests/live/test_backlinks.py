@@ -72,5 +72,19 @@ def test_pages_that_link_to_one_are_listed_by_each_gateway_and_go_with_their_lin
             status, page = get(lab.gateways()[0], f"/backlinks?url={TARGET}")
             assert status == 200
             assert "the second" in page
+            done = tianmesh("graph", "hits", "gneiss", "--json", "--gateway", lab.gateways()[1])
+            hits = json.loads(done.stdout)
+            assert {each["url"] for each in hits["authorities"]} >= {TARGET, "http://c.test/"}
+            assert {each["url"] for each in hits["hubs"]} >= {*both, TARGET}
+            assert hits["silent"] == []
+            status, page = get(lab.gateways()[1], "/hubs?q=gneiss")
+            assert (status, TARGET in page) == (200, True)
+            done = tianmesh("search", "gneiss", "--groups", "site", "--json", "--gateway", lab.gateways()[0])
+            groups = json.loads(done.stdout)["groups"]
+            assert sorted((each["names"], len(each["hits"])) for each in groups) == [
+                (["a.test"], 2),
+                (["b.test"], 1),
+                (["c.test"], 1),
+            ]
             is_changed = True
             wait_for(lambda: urls(listed(lab, TARGET)) == ["http://a.test/"], "the link that has gone")

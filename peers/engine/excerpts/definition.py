@@ -1,4 +1,4 @@
-"""The sentence in which a page says what something is: the answer to a query such as `define:index`.
+"""The sentence of a page that defines a term: the answer to a query such as `define:index`.
 
 Known are the ways in which English and Chinese define: "An X is a ...", "X refers to ...", "X (...) means
 ...", "X: ...", "X是指……", "所谓X，就是……", "X，即……", "称为X"; and a line that is X alone, as a heading or
@@ -82,14 +82,14 @@ _SIGNS_BEHIND: Final = " ¶#:："
 
 
 class Definition(NamedTuple):
-    """What a page says that something is."""
+    """A sentence that defines a term."""
 
     sentence: str = ""
     strength: int = NOTHING_SAID
 
 
 def term_to_define(query: str) -> str:
-    """Return what a query asks to be defined, "" for one that does not."""
+    """Return the term that a query wants defined, "" for one that wants none."""
     if "define" not in query.lower():
         return ""
     node = read(query, Remarks())
@@ -100,7 +100,7 @@ def term_to_define(query: str) -> str:
 
 
 def definition_in(term: str, text: str) -> Definition:
-    """Return the strongest sentence of a text that says what a term is, of equals the first.
+    """Return the strongest sentence of a text that defines a term, of equals the first.
 
     Takes time in proportion to the text.
 
@@ -118,7 +118,7 @@ def definition_in(term: str, text: str) -> Definition:
 
 
 def strength_of(term: str, sentence: str) -> int:
-    """Tell how surely a sentence, as another peer has found it, says what a term is."""
+    """Tell how surely a sentence, as another peer has found it, defines a term."""
     return max((found.strength for found in _definitions(term, sentence)), default=NOTHING_SAID)
 
 
@@ -174,19 +174,19 @@ def _definitions(term: str, text: str) -> Iterator[Definition]:
 
 
 def _is_alone(behind: str) -> bool:
-    """Tell whether what follows a term in its line is nothing but another name."""
+    """Tell whether the rest of the line of a term is nothing but another name."""
     return not behind or _OTHER_NAME.fullmatch(behind) is not None
 
 
 def _told_beside(text: str) -> int:
-    """Tell how surely a text says what the line above it is."""
+    """Tell how surely a text defines the line above it."""
     if _TELLS.match(text):
         return SAID
     return NAMED if _TELLS_LITTLE.match(text) else BESIDE
 
 
 def _sentence_start(text: str, at: int) -> int:
-    """Return where the sentence begins that has a place, or what of it is looked at."""
+    """Return where the sentence begins that has a place, or the part of it that is looked at."""
     first = max(0, at - _BEFORE_CHARS_MAX)
     ends = ((text.rfind(dot, first, at), len(dot)) for dot in _DOTS)
     return max((place + length for place, length in ends if place >= 0), default=first)
@@ -202,7 +202,7 @@ def _first_sentence(text: str, begin: int) -> str:
 
 
 def _strength(head: str, tail: str) -> tuple[int, str]:
-    """Return how surely a sentence defines what stands between these parts of it, and what it says of it."""
+    """Return how surely a sentence defines the term between these parts of it, and its words on that."""
     behind = _BEHIND.match(tail)
     assert behind is not None, "it may be empty"
     rest = tail[behind.end() :]

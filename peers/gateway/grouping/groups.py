@@ -1,4 +1,4 @@
-"""The first results of a search, grouped by what somebody wants to tell them apart by. Pure."""
+"""The first results of a search, grouped by their words, kinds or sites. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUPED_MAX: Final = 60  # results
 
 
 class GroupedBy(StrEnum):
-    """What tells groups apart."""
+    """The ways to group results."""
 
     WORDS = "words"  # that the pages are about
     KIND = "kind"  # of documents, as `type:` has it

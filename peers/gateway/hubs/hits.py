@@ -29,7 +29,7 @@ _DIGITS: Final = 9  # of scores: what is behind them is noise, and must not orde
 _Scores = npt.NDArray[np.float64]
 
 
-class ScoredPage(NamedTuple):
+class LinkedPage(NamedTuple):
     """A page with its score, and how many pages it links to, or link to it, as a hub or an authority."""
 
     url: str
@@ -40,8 +40,8 @@ class ScoredPage(NamedTuple):
 class HubsAndAuthorities(NamedTuple):
     """The lists, the best first, ties by URL."""
 
-    hubs: list[ScoredPage]
-    authorities: list[ScoredPage]
+    hubs: list[LinkedPage]
+    authorities: list[LinkedPage]
     n_pages: int  # with links that count
     n_links: int
     rounds: int
@@ -88,7 +88,7 @@ def _of_length_1(values: npt.NDArray[Any]) -> _Scores:
     return scaled
 
 
-def _first(urls: Sequence[str], scores: _Scores, n_links: Mapping[str, int], most: int) -> list[ScoredPage]:
+def _first(urls: Sequence[str], scores: _Scores, n_links: Mapping[str, int], most: int) -> list[LinkedPage]:
     rounded = np.round(scores, _DIGITS).tolist()
     ranked = sorted((-score, url) for score, url in zip(rounded, urls, strict=True) if score > 0)
-    return [ScoredPage(url, -score, n_links[url]) for score, url in ranked[:most]]
+    return [LinkedPage(url, -score, n_links[url]) for score, url in ranked[:most]]

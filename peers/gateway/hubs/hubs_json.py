@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 
-from peers.gateway.hubs.hits import HubsAndAuthorities, ScoredPage
+from peers.gateway.hubs.hits import HubsAndAuthorities, LinkedPage
 
 
-class ScoredPageJson(msgspec.Struct, frozen=True):
+class LinkedPageJson(msgspec.Struct, frozen=True):
     """A page; as a hub it has so many links, as an authority so many lead to it, as far as they count."""
 
     url: str
@@ -27,8 +27,8 @@ class HitsJson(msgspec.Struct, frozen=True):
     n_pages: int  # with links to pages of other domains, or from these
     n_links: int  # between domains
     silent: list[str]  # peers that have not answered: their pages are missing
-    hubs: list[ScoredPageJson]
-    authorities: list[ScoredPageJson]
+    hubs: list[LinkedPageJson]
+    authorities: list[LinkedPageJson]
 
 
 def hits_json(
@@ -36,9 +36,9 @@ def hits_json(
 ) -> HitsJson:
     """Return the lists as programs get them."""
 
-    def pages(scored: Sequence[ScoredPage]) -> list[ScoredPageJson]:
+    def pages(scored: Sequence[LinkedPage]) -> list[LinkedPageJson]:
         return [
-            ScoredPageJson(each.url, titles.get(each.url, ""), each.score, each.n_links, each.url in results)
+            LinkedPageJson(each.url, titles.get(each.url, ""), each.score, each.n_links, each.url in results)
             for each in scored
         ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from peers.gateway.hubs.hubs_json import HitsJson, ScoredPageJson
+from peers.gateway.hubs.hubs_json import HitsJson, LinkedPageJson
 from peers.gateway.site.pages import Here, Reader, Wish, address_of, render
 
 
@@ -33,7 +33,7 @@ def hubs_page(reader: Reader, told: HitsJson) -> str:
     )
 
 
-def _rows(reader: Reader, pages: Sequence[ScoredPageJson], text: str) -> list[_Row]:
+def _rows(reader: Reader, pages: Sequence[LinkedPageJson], text: str) -> list[_Row]:
     return [
         _Row(
             each.url,

@@ -1,4 +1,4 @@
-"""Asking the owners of pages what links to these, and what they link to."""
+"""Asking the owners of pages for the pages around these in the link graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages around the first results of a search, put together from what their owners say. Pure.
+"""The pages around the first results of a search, put together from the answers of their owners. Pure.
 
 The results are the root set of Kleinberg 1999; to them come the pages that link to them, at most 50 to each,
 and those that two or more of them link to, the most linked ones first.

@@ -149,7 +149,7 @@ class RanksGathered(Message, frozen=True):
 
 
 class GatherNeighbours(Message, frozen=True):
-    """HTTP to searcher: what links to pages, and what do they link to? Answered by `NeighboursGathered`."""
+    """HTTP to searcher: which pages link to these, or these to them? Answered by `NeighboursGathered`."""
 
     ticket: int
     urls: tuple[str, ...] = ()

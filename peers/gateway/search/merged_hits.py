@@ -208,7 +208,7 @@ class MergedHits:
         )
 
     def _begin_with_those_that_define(self) -> None:
-        """Have all read among which those come first that define what is asked for."""
+        """Have all results read of which those come first that define the term."""
         task, hits = self._task, self._list.hits
         # A cursor tells the place in the order by definitions, which is not known yet.
         start = self._start = task.start
@@ -219,7 +219,7 @@ class MergedHits:
         self._next = ""
 
     def _order_by_definitions(self, excerpt_of: ExcerptOf) -> None:
-        """Put first what defines most surely, each with its sentence, and the rest in the order it was in."""
+        """Put those first that define the term most surely, and leave the rest in its order."""
         from peers.engine.excerpts.definition import strength_of  # loaded where somebody asks for one
 
         hits, start, end = self._list.hits, self._start, self._start + len(self.page)
@@ -306,9 +306,9 @@ class MergedHits:
     def _found_page(self, ranked: RankedHit, excerpt_of: ExcerptOf) -> FoundPage:
         key = ranked.hit.url
         excerpt = excerpt_of(key) or Excerpt(key, "", "", (), (), 0.0)
-        snippet, highlights = harmless(excerpt.snippet), excerpt.highlights
+        snippet, highlights, section = harmless(excerpt.snippet), excerpt.highlights, excerpt.section
         if excerpt.definition and self._defined:
-            snippet = harmless(excerpt.definition)
+            snippet, section = harmless(excerpt.definition), ""  # which may stand elsewhere on the page
             highlights = self._mentions(snippet)
         url, until = (key, 0.0) if self._task.span is None else _page_and_end(key)
         return FoundPage(
@@ -330,8 +330,8 @@ class MergedHits:
             has_more_of_site=ranked.has_more_of_site,
             near_copies=ranked.near_copies,
             also_at=self._also_at(ranked) if ranked.under else (),
-            section=harmless(excerpt.section),
-            section_id=excerpt.section_id,
+            section=harmless(section),
+            section_id=excerpt.section_id if section else "",
             synopsis="\n".join(map(harmless, excerpt.synopsis.split("\n"))),
             entries=excerpt.entries,
             definition=snippet if excerpt.definition and self._defined else "",

@@ -419,8 +419,7 @@ def _result_page(
         related=[_Filter(text, Wish(text).link(reader)) for text in related],
         explain=wish._replace(wants_explanations=not wish.wants_explanations).link(reader),
         feed=reader.link("/search", q=wish.query, format="rss"),
-        groups=reader.link("/groups", q=wish.query) if len(results) > 1 else "",
-        hubs=reader.link("/hubs", q=wish.query) if wish.has_graph and results else "",
+        ways=list(_other_ways(reader, wish, results)),
         live=reader.link("/live", q=wish.query),
         compare=reader.link("/compare") if wish.may_compare else "",
         took=_TOOK,
@@ -429,7 +428,6 @@ def _result_page(
         page_links=list(_page_links(reader, wish, found.total)),
         previous=wish.link(reader, page=page - 1) if 1 < page <= PAGES_MAX + 1 else "",
         next=wish.link(reader, page=page + 1, cursor=found.next) if page < last or found.next else "",
-        first=wish.link(reader),
     )
 
 
@@ -801,6 +799,14 @@ def _instead(reader: Reader, wish: Wish) -> Iterator[_Filter]:
         for each in filters:
             if each[:5].lower() == "site:":
                 yield _Filter(reader.say("instead_site", site=each[5:]), wish.link(reader, each))
+
+
+def _other_ways(reader: Reader, wish: Wish, results: Sequence[_Result]) -> Iterator[_Filter]:
+    """The first results seen otherwise: in groups, and by the links around them."""
+    if len(results) > 1:
+        yield _Filter(reader.say("groups_show"), reader.link("/groups", q=wish.query))
+    if wish.has_graph and results:
+        yield _Filter(reader.say("hubs_show"), reader.link("/hubs", q=wish.query))
 
 
 def _facets(reader: Reader, wish: Wish, counts: FacetCounts, classes: ClassModel | None) -> list[_Facet]:

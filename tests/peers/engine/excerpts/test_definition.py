@@ -84,7 +84,8 @@ def test_the_strongest_sentence_of_a_page_is_taken_and_of_equals_the_first() -> 
 
 
 def test_a_line_alone_is_told_of_by_the_line_below() -> None:
-    text = "Glossary\nAtomic (adjective) ¶\nWhat cannot be taken apart, as a datum. More of it.\nBloat\nSee Vacuum and its use"
+    entry = "Atomic (adjective) ¶\nWhat cannot be taken apart, as a datum. More of it."
+    text = f"Glossary\n{entry}\nBloat\nSee Vacuum and its use"
     assert definition_in("atomic", text) == Definition(
         "Atomic: What cannot be taken apart, as a datum.", BESIDE
     )
