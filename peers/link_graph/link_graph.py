@@ -133,6 +133,7 @@ class MeshGraph(OptionalStoreActor):
         RanksHeld,
         RanksBegun,
         RanksHeard,
+        ListNeighbours,
         ListRanks,
     }
 
