@@ -47,24 +47,26 @@ def answer(order: Message) -> Message:
     match order:
         case SearchPages(text="jaguar"):
             hits = tuple(replace(hit(n), words=WORDS[n] if order.wants_words else ()) for n in range(4))
-            return PagesFound(7, ("jaguar",), 1_234, 0.0, Coverage(8, 8, 0), hits, is_exact=False)
+            return PagesFound(order.ticket, ("jaguar",), 1_234, 0.0, Coverage(8, 8, 0), hits, is_exact=False)
         case SearchPages(text="define:jaguar"):
             sentence = "A jaguar is a cat."
             said = replace(hit(0), snippet=sentence, highlights=(), definition=sentence)
             remarks = (Remark(Oddity.NOT_DEFINED, "jaguar"),)
-            return PagesFound(7, ("jaguar",), 2, 0.0, Coverage(8, 8, 0), (said, hit(1)), remarks=remarks)
+            return PagesFound(
+                order.ticket, ("jaguar",), 2, 0.0, Coverage(8, 8, 0), (said, hit(1)), remarks=remarks
+            )
         case SearchPages(text="nowhere"):
-            return PagesFound(7, (), 0, 0.0, Coverage(8, 4, 4), ())
+            return PagesFound(order.ticket, (), 0, 0.0, Coverage(8, 4, 4), ())
         case GatherNeighbours(urls=()):
             assert [each.mark for each in order.marks] == [fingerprint(LEAF)]
-            return NeighboursGathered(7, (NeighboursListed(1, True, named=(LEAF,)),), ("bob",))
+            return NeighboursGathered(order.ticket, (NeighboursListed(1, True, named=(LEAF,)),), ("bob",))
         case GatherNeighbours():
             targets = (MarkedPage(3, fingerprint(LEAF)), MarkedPage(4, b"x" * 16))
             pages = [
                 PageNeighbours(URLS[0], (LinkingPage(HUB, EVIL),), targets),
                 PageNeighbours(URLS[1], (LinkingPage(HUB, EVIL),), targets[:1]),
             ]
-            return NeighboursGathered(7, (NeighboursListed(1, True, tuple(pages)),), ())
+            return NeighboursGathered(order.ticket, (NeighboursListed(1, True, tuple(pages)),), ())
         case _:
             return answer_to(order)
 
