@@ -680,7 +680,7 @@ async def test_error_pages_do_not_repeat_the_address(gateway: Starlette) -> None
 
 def _without_keys(text: str) -> str:
     """The page without the one script that is ours."""
-    return text.replace(f"<script>{SCRIPT}</script>", "", 1)
+    return text.replace(f"<script>{SCRIPT.text}</script>", "", 1)
 
 
 # --- /page ---------------------------------------------------------------------------------------
