@@ -31,6 +31,7 @@ from peers.importing.wire_messages import ImportPage
 from peers.link_graph.wire_messages import (
     GraphTold,
     ListBacklinks,
+    ListNeighbours,
     ListRanks,
     RanksBegun,
     RanksHeld,
@@ -87,6 +88,11 @@ def _backlinks(message: ListBacklinks) -> tuple[Quota, float]:
     return Quota.LINKS, 100.0
 
 
+def _neighbours(message: ListNeighbours) -> tuple[Quota, float]:
+    """Likewise; a page has the rows of up to 32 domains."""
+    return Quota.LINKS, 10.0 + 10.0 * len(message.urls) + len(message.marks)
+
+
 def _statements(message: RanksTold) -> tuple[Quota, float]:
     """About 1 for 128 bytes, the size of a link in a message of links."""
     size = sum(len(part.names) + len(part.values) for part in message.parts)
@@ -124,6 +130,7 @@ CHARGES: Final[Mapping[type[Message], Charge]] = {
     RanksHeld: _held,
     RanksBegun: _each(Quota.QUESTIONS),
     ListRanks: _each(Quota.QUESTIONS),
+    ListNeighbours: _neighbours,
     HomeTold: _each(Quota.LINKS),
     HomesTold: _each(Quota.LINKS),
     ReplicatePage: _each(Quota.PAGES),

@@ -91,7 +91,9 @@ from peers.link_graph.wire_messages import (
     GraphNoted,
     GraphTold,
     ListBacklinks,
+    ListNeighbours,
     ListRanks,
+    NeighboursListed,
     RanksBegun,
     RanksHeard,
     RanksHeld,
@@ -269,5 +271,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         161: VisitsNoted,
         162: CountsWanted,
         163: CountsTold,
+        # What links to pages, and what they link to
+        176: ListNeighbours,
+        177: NeighboursListed,
     }
 )

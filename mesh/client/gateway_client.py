@@ -141,6 +141,10 @@ class GatewayClient:
             answer["took_ms"] += page["took_ms"]
         return answer
 
+    def groups(self, text: str, by: str) -> dict[str, Any]:
+        """Return the first results in groups. Args: by: "words", "kind" or "site"."""
+        return self._ask("GET", f"/api/groups?{urlencode({'q': text, 'by': by})}")
+
     def search_live(self, wish: dict[str, Any]) -> Generator[dict[str, Any]]:
         """Yield the states of a live search as they come; it ends when no more are taken.
 
@@ -249,6 +253,10 @@ class GatewayClient:
     def ranks(self, most: int) -> dict[str, Any]:
         """Return the pages and hosts with the highest ranks, so many of each at most."""
         return self._ask("GET", f"/api/graph/ranks?{urlencode({'limit': most})}")
+
+    def hits(self, query: str, most: int) -> dict[str, Any]:
+        """Return hubs and authorities around the first results of a search, so many of each at most."""
+        return self._ask("GET", f"/api/graph/hits?{urlencode({'q': query, 'limit': most})}")
 
     def submission(self, code: str) -> dict[str, Any]:
         """Return how a submission stands."""

@@ -48,6 +48,29 @@ class SortOption(StrEnum):
     DATE = "date"
 
 
+class GroupsOption(StrEnum):
+    """The ways to group results."""
+
+    WORDS = "words"
+    KIND = "kind"
+    SITE = "site"
+
+
+FacetsOption = Annotated[
+    bool, typer.Option("--facets", help="Count sites, languages, types, years, classes.")
+]
+LiveOption = Annotated[
+    bool, typer.Option("--live", help="Have the crawl visit first what this search waits for.")
+]
+PagesOption = Annotated[
+    int, typer.Option(min=1, max=200, help="Of a live search: pages that come first at most.")
+]
+GroupedOption = Annotated[
+    GroupsOption | None,
+    typer.Option(
+        help="Group the first 60 results by their words, their kinds or their sites.", show_default=False
+    ),
+]
 FishOption = Annotated[
     bool, typer.Option("--fish", help="Of a live search: go on from pages that do not fit, too.")
 ]
@@ -74,20 +97,15 @@ def search(
     query: Annotated[str | None, typer.Argument(help=QUERY_HELP)] = None,
     k: CountOption = None,
     sort: Annotated[SortOption, typer.Option(help="The best or the latest pages first.")] = SortOption.SCORE,
-    facets: Annotated[
-        bool, typer.Option("--facets", help="Count sites, languages, types, years, classes.")
-    ] = False,
+    facets: FacetsOption = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
     cursor: Annotated[str, typer.Option(help="Go on behind the results that ended with this.")] = "",
     queries: Annotated[Path | None, typer.Option(help="File of queries, one a line: id TAB text.")] = None,
     run: Annotated[Path | None, typer.Option(help="TREC run to write for --queries.")] = None,
     record_reads: ReadsOption = None,
-    live: Annotated[
-        bool, typer.Option("--live", help="Have the crawl visit first what this search waits for.")
-    ] = False,
-    pages: Annotated[
-        int, typer.Option(min=1, max=200, help="Of a live search: pages that come first at most.")
-    ] = 50,
+    groups: GroupedOption = None,
+    live: LiveOption = False,
+    pages: PagesOption = 50,
     seconds: Annotated[float, typer.Option(min=1, max=60, help="Of a live search: its time.")] = 20.0,
     fish: FishOption = False,
     width: WidthOption = 20,
@@ -117,6 +135,10 @@ def search(
     if record_reads is not None:
         is_alone = query is None and run is None
         _record_reads(queries if is_alone else None, data, record_reads, as_json=as_json)
+        return
+    if groups is not None:
+        is_alone = (k, sort, facets, explain, cursor) == (None, SortOption.SCORE, False, False, "")
+        _search_groups(query if is_alone and not (queries or run) else None, groups, gateway, as_json=as_json)
         return
     with GatewayClient(gateway) as client:
         if queries is not None and run is not None and query is None:
@@ -151,6 +173,14 @@ def _search_live(client: GatewayClient, wish: dict[str, Any], *, as_json: bool) 
         print_json(told)
     elif told:
         _show_found(told["found"])
+
+
+def _search_groups(query: str | None, groups: GroupsOption, gateway: str, *, as_json: bool) -> None:
+    if query is None:
+        raise typer.BadParameter("give the QUERY alone with --groups")
+    with GatewayClient(gateway) as client:
+        told = client.groups(query, groups.value)
+    print_json(told) if as_json else _show_groups(told)
 
 
 def _run_queries(
@@ -213,6 +243,18 @@ def _show_found(answer: dict[str, Any]) -> None:
         console.print(f"\n[dim]more: --cursor {escape(answer['next'])}[/dim]", soft_wrap=True)
 
 
+def _show_groups(told: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    at_least = "" if told["is_exact"] else "at least "
+    console.print(f"[dim]the first {told['n_grouped']:,} of {at_least}{told['total']:,} pages[/dim]")
+    for group in told["groups"]:
+        name = ", ".join(group["names"]) or "others"
+        console.print(f"\n[bold]{escape(name)}[/bold] ({len(group['hits']):,})")
+        for hit in group["hits"]:
+            console.print(f"   {hit['rank']}. {escape(hit['title'] or hit['url'])}")
+            console.print(f"      [green]{escape(hit['url'])}[/green]", soft_wrap=True)
+
+
 def _within(value: dict[str, Any]) -> str:
     """Say in which class a class is, whose count has the same pages; "" of other values."""
     return f" in {escape(value['below'])}" if value.get("below") else ""
@@ -221,7 +263,8 @@ def _within(value: dict[str, Any]) -> str:
 def _show_hit(console: Console, rank: int, hit: dict[str, Any]) -> None:
     console.print(f"\n[bold]{rank}. {escape(hit['title'] or hit['url'])}[/bold]")
     console.print(f"   [green]{escape(hit['url'])}[/green]")
-    console.print(f"   {escape(hit['snippet'])}")
+    defines = "[bold]Definition:[/bold] " if hit.get("definition") else ""
+    console.print(f"   {defines}{escape(hit['snippet'])}")
     # A gateway of the version before tells of none of these.
     also_at = hit.get("also_at", ())
     if (copies := hit.get("copies", 0) - len(also_at)) > 0:

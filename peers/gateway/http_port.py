@@ -47,10 +47,12 @@ from peers.gateway.model.messages import (
     FindBacklinks,
     FindPage,
     FindVersions,
+    GatherNeighbours,
     GatherRanks,
     HistoryGathered,
     LinksChecked,
     LogFound,
+    NeighboursGathered,
     NoticesGathered,
     PageFound,
     PagesFound,
@@ -242,6 +244,8 @@ class Http:
                 self._hand_over(message.ticket, message)
             case BacklinksFound() | RanksGathered() | RowAnswered() | RowFound() | CountsSummed():
                 self._hand_over(message.ticket, message)
+            case NeighboursGathered():
+                self._hand_over(message.ticket, message)
             case DecreesInForce(kind, decrees) if kind == REVOCATION:
                 self.rights.revoke(decree.subject for decree in decrees)
             case DecreesInForce(kind, decrees) if kind == CLASSES:
@@ -316,7 +320,14 @@ class Http:
         """Add to an order the domains that the policy hides from a client at this address."""
         if client == ADMINISTRATOR or not isinstance(
             order,
-            SearchPages | SuggestTexts | FindPage | FindVersions | FindBacklinks | GatherRanks | CheckLinks,
+            SearchPages
+            | SuggestTexts
+            | FindPage
+            | FindVersions
+            | FindBacklinks
+            | GatherRanks
+            | GatherNeighbours
+            | CheckLinks,
         ):
             return order
         hidden = self.policy.hidden_from(client)

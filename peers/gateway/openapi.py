@@ -788,13 +788,12 @@ _OPERATIONS: Final = (
 @lru_cache(1)
 def openapi() -> bytes:
     """Return the description, as JSON."""
-    shapes = {
-        shape for each in _OPERATIONS for shape in (each.answer, *each.takes) if isinstance(shape, type)
-    }
+    operations = (*_OPERATIONS, *_operations_loaded_late())
+    shapes = {shape for each in operations for shape in (each.answer, *each.takes) if isinstance(shape, type)}
     ordered = sorted({*shapes, Failure}, key=lambda shape: shape.__name__)
     _, components = msgspec.json.schema_components(ordered, ref_template=_REFERENCE)
     paths: dict[str, dict[str, Any]] = {}
-    for operation in _OPERATIONS:
+    for operation in operations:
         paths.setdefault(operation.path, {})[operation.method] = _described(operation)
     return msgspec.json.encode(
         {
@@ -821,6 +820,40 @@ def openapi() -> bytes:
                 },
             },
         }
+    )
+
+
+def _operations_loaded_late() -> tuple[_Operation, ...]:
+    """Return those whose answers are loaded where somebody asks for them."""
+    from peers.gateway.grouping.groups import GROUPED_MAX, GroupedBy
+    from peers.gateway.grouping.groups_json import GroupsJson
+    from peers.gateway.hubs.hubs_json import HitsJson
+
+    by = _Parameter("by", "what tells groups apart", {"enum": list(GroupedBy), "default": GroupedBy.WORDS})
+    return (
+        _Operation(
+            "/api/groups",
+            "get",
+            f"The first {GROUPED_MAX} results of a search in groups: by the words that the pages are about, "
+            "by their kinds, or by their sites",
+            GroupsJson,
+            (_QUERY, by),
+            failures=(400,),
+        ),
+        _Operation("/groups", "get", "The same as a page", _HTML, (_QUERY, by, _LANGUAGE)),
+        _Operation(
+            "/api/graph/hits",
+            "get",
+            "Hubs and authorities around the first results of a search, if the policy of the mesh has "
+            "`[link_graph]`; links within a domain do not count",
+            HitsJson,
+            (
+                _QUERY,
+                _Parameter("limit", "pages of each list", {"type": "integer", "minimum": 1, "maximum": 100}),
+            ),
+            failures=(400, 404),
+        ),
+        _Operation("/hubs", "get", "The same as a page", _HTML, (_QUERY, _LANGUAGE), failures=(404,)),
     )
 
 

@@ -90,7 +90,9 @@ class PageRoutes:
         if not form and self._backend.policy.link_graph is not None and (linked := linked_alone(query)):
             return responses.found(reader.link("/backlinks", url=linked))
         wish = _wish(request, query)._replace(
-            may_search_live=self._access.may_search_live(request), may_compare=self._has_second_ranking
+            may_search_live=self._access.may_search_live(request),
+            may_compare=self._has_second_ranking,
+            has_graph=self._backend.policy.link_graph is not None,
         )
         if form in ("rss", "atom"):  # the newest first, and nothing that only a page shows
             wish = Wish(query, order=Sort.DATE, wants_facets=False)

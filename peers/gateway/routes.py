@@ -40,6 +40,8 @@ from peers.gateway.watch_routes import WatchRoutes
 
 if TYPE_CHECKING:
     from peers.gateway.entity_routes import EntityRoutes
+    from peers.gateway.group_routes import GroupRoutes
+    from peers.gateway.hub_routes import HubRoutes
     from peers.gateway.judgement_routes import JudgementRoutes
     from peers.gateway.submission_routes import ModerationRoutes, SubmissionRoutes
     from peers.gateway.topic_routes import TopicRoutes
@@ -264,8 +266,47 @@ def _routes_of_web_archives(stored: StoredRoutes) -> list[Route]:
 
 
 def _routes_loaded_late(backend: Backend, access: ClientAccess) -> list[Route]:
-    topics = _routes_of_topics(backend)
-    return [*_routes_of_judging(backend, access), *_routes_of_entities(backend, access), *topics]
+    return [
+        *_routes_of_judging(backend, access),
+        *_routes_of_entities(backend, access),
+        *_routes_of_topics(backend),
+        *_routes_of_groups(backend),
+        *_routes_of_hubs(backend),
+    ]
+
+
+def _routes_of_hubs(backend: Backend) -> list[Route]:
+    @cache
+    def routes() -> HubRoutes:
+        # Loaded where somebody wants hubs and authorities.
+        from peers.gateway.hub_routes import HubRoutes
+
+        return HubRoutes(backend)
+
+    async def page(request: Request) -> Response:
+        return await routes().page(request)
+
+    async def told(request: Request) -> Response:
+        return await routes().told(request)
+
+    return [Route("/hubs", page), Route("/api/graph/hits", told)]
+
+
+def _routes_of_groups(backend: Backend) -> list[Route]:
+    @cache
+    def routes() -> GroupRoutes:
+        # Loaded where somebody wants groups.
+        from peers.gateway.group_routes import GroupRoutes
+
+        return GroupRoutes(backend)
+
+    async def page(request: Request) -> Response:
+        return await routes().page(request)
+
+    async def told(request: Request) -> Response:
+        return await routes().told(request)
+
+    return [Route("/groups", page), Route("/api/groups", told)]
 
 
 def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
@@ -340,7 +381,7 @@ class _HostCheck:
 _SHARED_PATHS: Final = frozenset(
     (
         *("/api/search", "/api/suggest", "/api/page", "/api/versions", "/api/keywords"),
-        "/api/backlinks",
+        *("/api/backlinks", "/api/groups"),
         *("/yacysearch.json", "/yacysearch.rss", "/cdx"),
     )
 )

@@ -64,6 +64,7 @@ from peers.gateway.model.messages import (
     FindSubmission,
     FindVersions,
     GatherHistory,
+    GatherNeighbours,
     GatherNotices,
     GatherRanks,
     GatherStatus,
@@ -94,7 +95,7 @@ from peers.gateway.search.witness_recheck import WitnessRecheck
 from peers.gateway.suggesting.suggestion_errand import SuggestionErrand
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, SearchSlots, TermsCounted, TypedCompleted
-from peers.link_graph.wire_messages import BacklinksListed, RanksListed
+from peers.link_graph.wire_messages import BacklinksListed, NeighboursListed, RanksListed
 from peers.policy.crawl_order import PLAIN, CrawlOrder
 from peers.policy.decreed import classes_of, number_of, policy_of
 from peers.policy.rules import EVERYTHING
@@ -130,6 +131,7 @@ Order: TypeAlias = (
     | GatherHistory
     | GatherNotices
     | GatherRanks
+    | GatherNeighbours
     | CountTopic
     | CheckReadiness
     | AddSeeds
@@ -162,6 +164,7 @@ _REQUEST_IN: Final[Mapping[type[Message], Callable[[Any], int]]] = {
             VersionsListed,
             BacklinksListed,
             RanksListed,
+            NeighboursListed,
             StatusTold,
             HistoryTold,
             NoticesTold,
@@ -372,15 +375,21 @@ class Searcher(Actor):
         view.cache.hits += 1
         return msgspec.structs.replace(page.answer, ticket=order.ticket, seconds=0.0, is_cached=True)
 
-    def _rare_errand(self, number: int, order: CountTopic | GatherRanks, view: SharedState) -> Errand:
+    def _rare_errand(
+        self, number: int, order: CountTopic | GatherRanks | GatherNeighbours, view: SharedState
+    ) -> Errand:
         """Make an errand whose module is loaded with the first of its kind."""
         if isinstance(order, CountTopic):
             from peers.gateway.topics.counts_lookup import CountsLookup
 
             return CountsLookup(number, self._me, order, lambda: view.ownership)
+        silent = view.punctuality.silent
+        if isinstance(order, GatherNeighbours):
+            from peers.gateway.hubs.neighbour_roundup import NeighbourRoundup
+
+            return NeighbourRoundup(number, self._me, order, silent, view.policy, view.ownership)
         from peers.gateway.backlinks.rank_roundup import RankRoundup
 
-        silent = view.punctuality.silent
         return RankRoundup(number, self._me, order, silent, view.policy, view.ownership)
 
     def _errand(self, number: int, order: Order, view: SharedState) -> Errand:
@@ -412,7 +421,7 @@ class Searcher(Actor):
                 return HistoryRoundup(number, self._me, order, view.punctuality.silent)
             case GatherNotices():
                 return NoticeRoundup(number, self._me, order, view.punctuality.silent)
-            case CountTopic() | GatherRanks():
+            case CountTopic() | GatherRanks() | GatherNeighbours():
                 return self._rare_errand(number, order, view)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)

@@ -111,12 +111,15 @@ class SlotsView(Protocol):
         explained_by: ranking.CollectionStatistics | None = None,
         effort: Effort | None = None,
         name: str = "",
+        defined: str = "",
+        *,
+        wants_words: bool = False,
     ) -> list[Excerpt]:
         """Return the excerpts of these pages, in this order; pages not there are left out.
 
         Args:
           explained_by: the statistics of the search, when its scores are to be explained.
-          name: as in `ReadExcerpts`.
+          name, defined, wants_words: as in `ReadExcerpts`.
         """
 
 
@@ -228,7 +231,15 @@ def _answer_to(order: AnswerQuestion, question: Question, view: SlotsView, effor
     if isinstance(question, SearchSlots):
         return _search(order, question, query, view, effort)
     statistics = statistics_in(question) if question.terms else None
-    excerpts = view.excerpts(query, question.urls, statistics, effort, question.name)
+    excerpts = view.excerpts(
+        query,
+        question.urls,
+        statistics,
+        effort,
+        question.name,
+        question.defined,
+        wants_words=question.wants_words,
+    )
     here = {excerpt.url for excerpt in excerpts}
     unsettled = question.urls if effort.is_spent else order.unsettled
     return ExcerptsRead(question.request, tuple(excerpts), tuple(url for url in unsettled if url not in here))

@@ -163,5 +163,8 @@ class CountingIndex:
         explained_by: CollectionStatistics | None = None,
         effort: Effort | None = None,
         name: str = "",
+        defined: str = "",
+        *,
+        wants_words: bool = False,
     ) -> list[Excerpt]:
         return []

@@ -43,6 +43,7 @@ from peers.index.facet_counts import facet_counts
 from peers.index.sized_cache import SizedCache
 from peers.index.wire_messages import (
     EXPLANATION_BYTES_MAX,
+    WORDS_MAX,
     Completed,
     Excerpt,
     FacetCounts,
@@ -75,6 +76,9 @@ EXPLAINED_VISITS: Final = 300
 # Measuring the features of a hit costs, for each entry that scores: 2 to 6 us.
 FEATURES_VISITS: Final = 200
 _NO_SKETCH: Final = bytes(SKETCH_BYTES)
+DEFINED_CHARS_A_VISIT: Final = 16  # .8 ns a character to look for a term, by 12 to 26 ns a visit
+WORDS_VISITS_A_CHAR: Final = 40  # to cut Chinese into words
+WORDS_CHARS_MAX: Final = 2_000  # of a page, by which its words are weighed
 # Commits of an index in its life, before what stands for its classes; both together fit 63 bits.
 _GENERATION_BITS: Final = 22
 
@@ -238,13 +242,21 @@ class SnapshotReader:
         explained_by: CollectionStatistics | None = None,
         effort: Effort | None = None,
         name: str = "",
+        defined: str = "",
+        *,
+        wants_words: bool = False,
     ) -> list[Excerpt]:
         effort = effort or Effort()
         excerpts: list[Excerpt] = []
         try:
             pages = self._pages(urls, effort)
             for url in (url for url in urls if url in pages):
-                excerpts.append(_excerpt(query, url, pages[url], effort, name))
+                excerpt = _excerpt(query, url, pages[url], effort, name)
+                if defined:
+                    excerpt = _with_definition(excerpt, defined, pages[url], effort)
+                if wants_words:
+                    excerpt = _with_words(excerpt, pages[url], effort)
+                excerpts.append(excerpt)
             if explained_by is not None:
                 excerpts = self._explained(excerpts, query, explained_by, effort)
         except EffortSpentError:
@@ -397,6 +409,27 @@ def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort, name: str)
         else "",
         names=page.names,
     )
+
+
+def _with_definition(excerpt: Excerpt, term: str, page: ShownPage, effort: Effort) -> Excerpt:
+    """Add the sentence that defines a term, where the page has one."""
+    from peers.engine.excerpts.definition import definition_in  # loaded where somebody asks for one
+
+    text = page.text.text
+    effort.spend(len(text) // DEFINED_CHARS_A_VISIT)
+    found = definition_in(term, text)
+    return msgspec.structs.replace(excerpt, definition=found.sentence)
+
+
+def _with_words(excerpt: Excerpt, page: ShownPage, effort: Effort) -> Excerpt:
+    """Add the words that a page is about, by its beginning."""
+    from peers.text.keywords import weighted_words
+
+    text = page.text.text[:WORDS_CHARS_MAX]
+    headings = "\n".join(page.outline.headings)[:WORDS_CHARS_MAX]
+    effort.spend(WORDS_VISITS_A_CHAR * (len(text) + len(headings)))
+    words = [word for word, _ in weighted_words(page.title.text, headings, text) if len(word) <= 256]
+    return msgspec.structs.replace(excerpt, words=tuple(words[:WORDS_MAX]))
 
 
 _decode_document = msgspec.msgpack.Decoder(Document).decode

@@ -29,6 +29,7 @@ COMPLETIONS_MAX: Final = 64  # of one beginning, from one index
 TYPED_CHARS_MAX: Final = 64  # of a beginning: more is none any more
 ENTRIES_MAX: Final = 5  # of one directory that a result shows
 FILE_BYTES_MAX: Final = 1 << 60
+WORDS_MAX: Final = 24  # that a page is about
 ABSENT_MAX: Final = 64  # peers that others answer for in one question
 
 Term: TypeAlias = Annotated[str, Meta(max_length=256)]
@@ -176,6 +177,8 @@ class Excerpt(Message, frozen=True, array_like=True):
     names: Annotated[tuple[Term, ...], Meta(max_length=NAMES_MAX)] = ()  # as `suggested_texts.names_of`
     # Of a directory, the entries that show why it was found.
     entries: Annotated[tuple[ListedEntry, ...], Meta(max_length=ENTRIES_MAX)] = ()
+    definition: Annotated[str, Meta(max_length=1_000)] = ""  # the sentence that says what was to be defined
+    words: Annotated[tuple[Term, ...], Meta(max_length=WORDS_MAX)] = ()  # that it is about, if wanted
 
 
 class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
@@ -191,6 +194,9 @@ class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
     field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)] = ()
     # A command or function, as `synopsis.called_name` has it: how is it called? "" if nobody asks that.
     name: Annotated[str, Meta(max_length=200)] = ""
+    # What is to be defined, as `definition.term_to_define` has it; "" if nobody asks that.
+    defined: Annotated[str, Meta(max_length=200)] = ""
+    wants_words: bool = False  # those that a page is about, the weightiest first
 
 
 class ExcerptsRead(Message, frozen=True, array_like=True, tag=45):

@@ -71,11 +71,14 @@ from peers.link_graph.target_row import (
 from peers.link_graph.tellings import PAGES_MAX, Tellings
 from peers.link_graph.wire_messages import (
     LISTED_MAX,
+    NEIGHBOUR_DOMAINS_MAX,
     BacklinksListed,
     GraphNoted,
     GraphTold,
     ListBacklinks,
+    ListNeighbours,
     ListRanks,
+    NeighboursListed,
     RankedHost,
     RankedPage,
     RanksBegun,
@@ -130,6 +133,7 @@ class MeshGraph(OptionalStoreActor):
         RanksHeld,
         RanksBegun,
         RanksHeard,
+        ListNeighbours,
         ListRanks,
     }
 
@@ -162,6 +166,8 @@ class MeshGraph(OptionalStoreActor):
                         self._note_page(page, self._rules)
             case ListBacklinks():
                 return [self._list(source, message)]
+            case ListNeighbours():
+                return [self._list_neighbours(source, message)]
             case ListRanks():
                 return [Send(source, self._ranked(message))]
             case _ if self.is_dormant:
@@ -385,6 +391,29 @@ class MeshGraph(OptionalStoreActor):
             return Send(source, listed())
         return Send(Address(self._me, BACKGROUND), CarryOut(_LISTING, lambda: (source, listed())))
 
+    def _list_neighbours(self, source: Address, message: ListNeighbours) -> Send:
+        """Answer, in the background, with the pages that link to some, and those they link to."""
+        from peers.link_graph.neighbours import PageRows, neighbours_listed  # loaded where somebody asks
+
+        ownership = self._ownership
+        if ownership is None or self._rules is None:
+            return Send(source, NeighboursListed(message.request))
+        rows: list[PageRows] = []
+        for url in message.urls:
+            if is_canonical(url) and not self._is_hidden(url):
+                slot, mark = ownership.slot_of(host_of(url)), fingerprint(url)
+                own = self._store.items_below(slot, name_of_source(mark), 1)
+                linking = self._store.items_below(slot, name_of_target(mark, b""), NEIGHBOUR_DOMAINS_MAX)
+                rows.append(PageRows(url, [each.value for each in own], [each.value for each in linking]))
+        named = [
+            item.value
+            for each in message.marks
+            if each.slot < ownership.table.slot_count
+            for item in self._store.items_below(each.slot, name_of_target(each.mark, b""), 1)
+        ]
+        listed = partial(neighbours_listed, message, rows, named, self._now, self._is_hidden)
+        return Send(Address(self._me, BACKGROUND), CarryOut(_LISTING, lambda: (source, listed())))
+
     def _ranked(self, message: ListRanks) -> RanksListed:
         """Return the pages and hosts of our slots that have the highest ranks."""
         ranks = self._ranks
@@ -408,7 +437,7 @@ class MeshGraph(OptionalStoreActor):
     def _take_result(self, done: CarriedOut) -> list[Send]:
         """Go on with a result of the background."""
         if done.ticket == _LISTING:
-            source, listed = cast(tuple[Address, BacklinksListed], done.result)
+            source, listed = cast(tuple[Address, BacklinksListed | NeighboursListed], done.result)
             return [Send(source, listed)]
         if self._ranks is None or done.ticket != self._ranks.ticket:
             return []  # of ranks that are not wanted any more

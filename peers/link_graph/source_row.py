@@ -233,6 +233,11 @@ def marks_in(row: SourceRow) -> set[bytes]:
     return {target[2:_DIGEST_AT] for target in _targets_in(row)}
 
 
+def targets_of(row: SourceRow) -> list[tuple[int, bytes]]:
+    """Return the slot and the fingerprint of each page that a page links to."""
+    return [(int.from_bytes(target[:2], "big"), target[2:_DIGEST_AT]) for target in _targets_in(row)]
+
+
 def _target_of(link: TargetLink, title: str, slot_of: Callable[[str], int]) -> tuple[int, bytes, int]:
     digest = xxh3_64_intdigest(f"{link.text}\0{title}".encode(errors="replace")) & 0xFFFFFFFF
     return slot_of(host_of(link.url)), fingerprint(link.url), digest

@@ -10,7 +10,7 @@ from msgspec import Meta
 from mesh.actors.actor import Message
 from mesh.stamp import VisitNumber
 from mesh.wire_fields import Count, Slot, Url
-from peers.link_graph.source_row import GoneLink, GraphText, TargetLink
+from peers.link_graph.source_row import GoneLink, GraphText, TargetLink, TargetMark
 from peers.link_graph.target_row import DOMAINS_MAX, SOURCES_MAX, SourceLink
 
 LINKS_MAX: Final = 500  # in one message, that are new or have gone
@@ -23,6 +23,12 @@ SUM_BYTES: Final = 4  # float32, big-endian
 STATEMENTS_MAX: Final = 1_000  # in one message
 RANKED_MAX: Final = 1_000  # pages and hosts, in one answer
 STATEMENT_NUMBER_MAX: Final = 1 << 53
+
+NEIGHBOURS_OF_MAX: Final = 40  # pages whose neighbours are asked for at once
+NEIGHBOUR_DOMAINS_MAX: Final = 32  # of the pages that link to one
+SOURCES_LISTED_MAX: Final = 50  # pages that link to one; Kleinberg 1999 takes as many
+TARGETS_LISTED_MAX: Final = 100  # pages that one links to
+MARKS_NAMED_MAX: Final = 200  # pages whose addresses are asked for by their fingerprints
 
 StatementNumber: TypeAlias = Annotated[int, Meta(ge=0, le=STATEMENT_NUMBER_MAX)]
 Rank: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e15)]
@@ -150,3 +156,42 @@ class RanksListed(Message, frozen=True, array_like=True, tag=155):
     n_left_out: Count = 0  # of these, whose links are beyond the limit of memory
     pages: Annotated[tuple[RankedPage, ...], Meta(max_length=RANKED_MAX)] = ()
     hosts: Annotated[tuple[RankedHost, ...], Meta(max_length=RANKED_MAX)] = ()
+
+
+class MarkedPage(msgspec.Struct, frozen=True, array_like=True):
+    """A page by its fingerprint."""
+
+    slot: Slot
+    mark: TargetMark
+
+
+class LinkingPage(msgspec.Struct, frozen=True, array_like=True):
+    """A page that links to one."""
+
+    url: Url
+    title: GraphText = ""
+
+
+class PageNeighbours(msgspec.Struct, frozen=True, array_like=True):
+    """A page, some of the pages that link to it, and some that it links to."""
+
+    url: Url
+    sources: Annotated[tuple[LinkingPage, ...], Meta(max_length=SOURCES_LISTED_MAX)] = ()
+    targets: Annotated[tuple[MarkedPage, ...], Meta(max_length=TARGETS_LISTED_MAX)] = ()
+
+
+class ListNeighbours(Message, frozen=True, array_like=True, tag=176):
+    """From a gateway to the owners of pages: which pages link to these, and which do they link to?"""
+
+    request: Count
+    urls: Annotated[tuple[Url, ...], Meta(max_length=NEIGHBOURS_OF_MAX)] = ()
+    marks: Annotated[tuple[MarkedPage, ...], Meta(max_length=MARKS_NAMED_MAX)] = ()  # their URLs are wanted
+
+
+class NeighboursListed(Message, frozen=True, array_like=True, tag=177):
+    """Answer to `ListNeighbours`; of pages of which nothing is known it says nothing."""
+
+    request: Count
+    is_on: bool = False  # by the policy that the peer goes by
+    pages: Annotated[tuple[PageNeighbours, ...], Meta(max_length=NEIGHBOURS_OF_MAX)] = ()
+    named: Annotated[tuple[Url, ...], Meta(max_length=MARKS_NAMED_MAX)] = ()

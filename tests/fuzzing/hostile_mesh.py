@@ -18,7 +18,14 @@ from mesh.slots import SlotTable
 from peers.entities.wire_messages import KeepSealed, ReadSealed, SealedKept, SealedTold
 from peers.gateway.http_port import Http
 from peers.gateway.searcher import Searcher
-from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks, ListRanks, RanksListed
+from peers.link_graph.wire_messages import (
+    BacklinksListed,
+    ListBacklinks,
+    ListNeighbours,
+    ListRanks,
+    NeighboursListed,
+    RanksListed,
+)
 from peers.policy.rules import Policy, policy_bytes
 from peers.query_log.wire_messages import ClicksTold, ClicksWanted, LogTold, LogWanted
 from peers.submissions.wire_messages import (
@@ -43,6 +50,7 @@ ANSWERS: Final[dict[type[Message], type[Message]]] = {
     CountsWanted: CountsTold,
     ListBacklinks: BacklinksListed,
     ListRanks: RanksListed,
+    ListNeighbours: NeighboursListed,
     LogWanted: LogTold,
     ClicksWanted: ClicksTold,
     ClaimDomain: SubmissionAnswered,

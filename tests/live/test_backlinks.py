@@ -30,6 +30,13 @@ def listed(lab: Up, url: str) -> dict[str, Any]:
     return told
 
 
+def hits_of(lab: Up) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(
+        tianmesh("graph", "hits", "gneiss", "--json", "--gateway", lab.gateways()[1]).stdout
+    )
+    return told
+
+
 def urls(told: dict[str, Any]) -> list[Any]:
     return sorted(link["url"] if isinstance(link, dict) else link for link in told["links"])
 
@@ -72,5 +79,18 @@ def test_pages_that_link_to_one_are_listed_by_each_gateway_and_go_with_their_lin
             status, page = get(lab.gateways()[0], f"/backlinks?url={TARGET}")
             assert status == 200
             assert "the second" in page
+            wait_for(lambda: hits_of(lab)["silent"] == [], "the answers of both peers")
+            hits = hits_of(lab)
+            assert {each["url"] for each in hits["authorities"]} >= {TARGET, "http://c.test/"}
+            assert {each["url"] for each in hits["hubs"]} >= {*both, TARGET}
+            status, page = get(lab.gateways()[1], "/hubs?q=gneiss")
+            assert (status, TARGET in page) == (200, True)
+            done = tianmesh("search", "gneiss", "--groups", "site", "--json", "--gateway", lab.gateways()[0])
+            groups = json.loads(done.stdout)["groups"]
+            assert sorted((each["names"], len(each["hits"])) for each in groups) == [
+                (["a.test"], 2),
+                (["b.test"], 1),
+                (["c.test"], 1),
+            ]
             is_changed = True
             wait_for(lambda: urls(listed(lab, TARGET)) == ["http://a.test/"], "the link that has gone")

@@ -95,6 +95,7 @@ class FakeGateway:
         self.searches: list[dict[str, str]] = []
         self.log: dict[tuple[str, str], LogPartJson] = {}  # the answer of /api/log by peer and place
         self.ranks: dict[str, Any] = {}  # the answer of /api/graph/ranks
+        self.answers: dict[str, dict[str, Any]] = {}  # by path, whatever is asked
         self.backlinks: dict[int, dict[str, Any]] = {}  # the answer of /api/backlinks by start
         self.submission: dict[str, Any] = {}  # the answer of /api/submit
         self.submissions: dict[tuple[str, str], dict[str, Any]] = {}  # of /api/submissions, likewise
@@ -146,6 +147,9 @@ class FakeGateway:
                     asked = dict(parse_qsl(urlsplit(self.path).query))["url"]
                     words = gateway.keywords.get(asked)
                     self._answer(200, {"url": asked, "is_stored": words is not None, "keywords": words or []})
+                    return
+                if (path := self.path.partition("?")[0]) in gateway.answers:
+                    self._answer(200, gateway.answers[path])
                     return
                 if self.path.startswith("/api/graph/ranks?"):
                     self._answer(200, gateway.ranks)

@@ -155,6 +155,8 @@ TAGS = {
     "RanksHeard": 153,
     "ListRanks": 154,
     "RanksListed": 155,
+    "ListNeighbours": 176,
+    "NeighboursListed": 177,
     "KeepSealed": 156,
     "SealedKept": 157,
     "ReadSealed": 158,

@@ -48,7 +48,7 @@ class Operator(StrEnum):
     INTITLE = "intitle"  # a word or phrase in the title
     INURL = "inurl"
     INTEXT = "intext"  # a word or phrase in the main text
-    DEFINE = "define"  # a word or phrase that is the subject of a title or heading
+    DEFINE = "define"  # a word or phrase of which pages say what it is: these come first
     HOST = "host"  # as `SITE`
     LANG = "lang"  # zh, en-GB
     TYPE = "type"  # html, pdf, text/plain
@@ -96,7 +96,8 @@ class Oddity(StrEnum):
     TOO_COMPLEX = "too_complex"  # its words are searched, its conditions left out
     COMMONEST_LEFT_OUT = "commonest_left_out"  # of so many words the rarest are searched
     NO_SUCH_PHRASE = "no_such_phrase"  # no page has what was quoted: its words are searched
-    NO_DEFINITION = "no_definition"  # no title or heading has what was to be defined: its words are searched
+    NO_DEFINITION = "no_definition"  # no page has what was to be defined: its words are searched
+    NOT_DEFINED = "not_defined"  # none of the first pages says in a sentence what it is
     CUT_SHORT = "cut_short"  # it cost too much: the best of what was looked at is shown
     AS_OF = "as_of"  # pages are found as they were, and links to them as they are
     YET_TO_COME = "yet_to_come"  # of a time that is not over pages are found as they are

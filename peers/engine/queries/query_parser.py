@@ -163,7 +163,7 @@ _FIELDS: Final = {
     Operator.INTITLE: TITLE_FIELD,
     Operator.INURL: URL_FIELD,
     Operator.INTEXT: TEXT_FIELD,
-    Operator.DEFINE: TITLE_FIELD | HEADINGS_FIELD,
+    Operator.DEFINE: TITLE_FIELD | HEADINGS_FIELD | TEXT_FIELD,
     Operator.CACHE: URL_FIELD,
     Operator.LINK: TEXT_FIELD,
 }

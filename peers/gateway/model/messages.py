@@ -15,7 +15,7 @@ from peers.entities.sealed_row import SealedRow
 from peers.gateway.model.settings import GatewaySettings
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts, ListedEntry
-from peers.link_graph.wire_messages import BacklinksListed, RanksListed
+from peers.link_graph.wire_messages import BacklinksListed, MarkedPage, NeighboursListed, RanksListed
 from peers.query_log.wire_messages import LogTold
 from peers.storage.wire_messages import ToldVersion
 from peers.submissions.submission import Submission
@@ -41,6 +41,7 @@ class SearchPages(Message, frozen=True):
     # Of a stored page, with their weights there, the weightiest first; `text` has the first (`page_words`).
     page_words: tuple[tuple[str, float], ...] = ()
     draw: int = 0  # of `judging.team_draft`, where the policy has a second ranking; 0 for that in force alone
+    wants_words: bool = False  # of each page those that it is about
 
 
 class FoundPage(msgspec.Struct, frozen=True):
@@ -72,6 +73,8 @@ class FoundPage(msgspec.Struct, frozen=True):
     # Of a page as it was, until when that was asked for, and when it was replaced or gone; 0.0 for neither.
     as_of: float = 0.0
     until: float = 0.0
+    definition: str = ""  # the sentence that says what was to be defined, which `snippet` is then, too
+    words: tuple[str, ...] = ()  # that it is about, the weightiest first, where they were wanted
 
 
 class Relaxed(msgspec.Struct, frozen=True):
@@ -143,6 +146,23 @@ class RanksGathered(Message, frozen=True):
 
     ticket: int
     told: tuple[tuple[str, RanksListed], ...]
+    silent: tuple[str, ...]  # peers that have not answered
+
+
+class GatherNeighbours(Message, frozen=True):
+    """HTTP to searcher: which pages link to these, or these to them? Answered by `NeighboursGathered`."""
+
+    ticket: int
+    urls: tuple[str, ...] = ()
+    marks: tuple[MarkedPage, ...] = ()  # their URLs are wanted
+    hidden: tuple[str, ...] = ()  # domains that are not shown to this reader
+
+
+class NeighboursGathered(Message, frozen=True):
+    """Searcher to HTTP: the answers of the owners, in the order of their ids."""
+
+    ticket: int
+    told: tuple[NeighboursListed, ...]
     silent: tuple[str, ...]  # peers that have not answered
 
 

@@ -138,7 +138,10 @@ class ExcerptStage(Stage):
 
     def _question(self, request: int, urls: list[str]) -> ReadExcerpts:
         name = called_name(self._task.order.text)
-        question = ReadExcerpts(request, self._encoded_query, tuple(urls), name=name)
+        defined, wants_words = self._task.defined, self._task.order.wants_words
+        question = ReadExcerpts(
+            request, self._encoded_query, tuple(urls), name=name, defined=defined, wants_words=wants_words
+        )
         if not self._task.order.wants_explanations:
             return question
         return msgspec.structs.replace(

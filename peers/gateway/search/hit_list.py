@@ -56,6 +56,7 @@ class HitList:
 
     Attributes:
       hits: those to be shown, in order.
+      n_head: of these, those in the head.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class HitList:
         ranked += [RankedHit(share, hit, hit.score, False) for share, hit in found[n_candidates:]]
         n_head = FOLDED_DEPTH if is_head else 0
         head = _folded(ranked[:n_head], is_spread=is_spread, has_copies=has_copies)
-        self._n_head = len(head)
+        self.n_head = len(head)
         # Where the tail begins, if it is known.
         self._last_of_head = found[n_head - 1][1] if 0 < n_head <= len(found) else None
         self.hits = head + ranked[n_head:]
@@ -121,9 +122,9 @@ class HitList:
     def cursor_behind(self, number: int, digest: bytes, step: int) -> Cursor:
         """Return the cursor for the results behind a hit."""
         last = self.hits[number]
-        if number >= self._n_head:
+        if number >= self.n_head:
             return Cursor(digest, step, False, last.score, last.hit.url)
-        if number + 1 == self._n_head and self._last_of_head is not None:
+        if number + 1 == self.n_head and self._last_of_head is not None:
             return Cursor(digest, step, False, self._last_of_head.score, self._last_of_head.url)
         return Cursor(digest, step, True, last.score, last.hit.url, number + 1)
 

@@ -26,7 +26,7 @@ from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxe
 from peers.gateway.search.hit_list import Draft, HitList, RankedHit
 from peers.gateway.search.plan import Plan, Share
 from peers.gateway.search.relaxation import Step
-from peers.gateway.search.search_task import SearchTask
+from peers.gateway.search.search_task import DEFINED_AMONG, SearchTask
 from peers.gateway.search.term_statistics import TermTotals, total_of
 from peers.index.facet_counts import most_frequent
 from peers.index.wire_messages import (
@@ -166,10 +166,16 @@ class MergedHits:
             draft=self._draft,
             clicked=task.clicked,
         )
+        self._step_number = step_number
+        self._defined = task.defined if task.defined and has_head and task.start < DEFINED_AMONG else ""
+        self._is_any_defined = False
+        self._total = total_of([answer.total for answer in found.values()])
+        if self._defined:
+            self._begin_with_those_that_define()
+            return
         start = self._start = self._list.start_of(task.cursor) if task.cursor else task.offset
         self.page = self._list.hits[start : start + task.k]
         self.to_read = self._with_what_is_under()
-        self._total = total_of([answer.total for answer in found.values()])
         self._next = self._cursor_behind(start + len(self.page), step_number) if self.page else ""
 
     def answer(
@@ -182,6 +188,8 @@ class MergedHits:
           seconds: that the search took.
         """
         task, step = self._task, self._step
+        if self._defined:
+            self._order_by_definitions(excerpt_of)
         mended = task.mended
         suggestion = mended.text if mended and not mended.is_sure else ""
         if task.view.user_words and not suggestion:
@@ -204,6 +212,39 @@ class MergedHits:
             also_called=() if self._start else self._other_names(excerpt_of),
             teams=self._teams() if self._draft else (),
         )
+
+    def _begin_with_those_that_define(self) -> None:
+        """Have all results read of which those come first that define the term."""
+        task, hits = self._task, self._list.hits
+        # A cursor tells the place in the order by definitions, which is not known yet.
+        start = self._start = task.start
+        end = min(start + task.k, SNIPPETS_MAX)
+        hits[:end] = [each._replace(under=()) for each in hits[:end]]
+        self.page = hits[start:end]
+        self.to_read = hits[: max(end, DEFINED_AMONG)]
+        self._next = ""
+
+    def _order_by_definitions(self, excerpt_of: ExcerptOf) -> None:
+        """Put those first that define the term most surely, and leave the rest in its order."""
+        from peers.engine.excerpts.definition import strength_of  # loaded where somebody asks for one
+
+        hits, start, end = self._list.hits, self._start, self._start + len(self.page)
+        n_head = min(DEFINED_AMONG, self._list.n_head)
+
+        def strength(ranked: RankedHit) -> int:
+            excerpt = excerpt_of(ranked.hit.url)
+            return strength_of(self._defined, excerpt.definition) if excerpt and excerpt.definition else 0
+
+        strengths = {each.hit.url: strength(each) for each in hits[:n_head]}
+        self._is_any_defined = any(strengths.values())
+        hits[:n_head] = sorted(hits[:n_head], key=lambda each: -strengths[each.hit.url])  # stable
+        self.page = hits[start:end]
+        self._next = self._cursor_behind(end, self._step_number) if self.page else ""
+
+    def _mentions(self, sentence: str) -> tuple[tuple[int, int], ...]:
+        from peers.engine.excerpts.definition import mentions_in
+
+        return tuple(mentions_in(self._defined, sentence))
 
     def _listed_word(self, with_all: int | None) -> str:
         """Return the query with a word that the policy lists for one like it that is on no page; else ""."""
@@ -254,6 +295,8 @@ class MergedHits:
     def _remarks(self) -> Iterator[Remark]:
         if self._step.is_unquoted and self._total:
             yield Remark(unquoted_oddity(self._task.query))
+        elif self._defined and self._total and not self._is_any_defined:
+            yield Remark(Oddity.NOT_DEFINED, self._defined)
         if self._step.has_left_out:
             yield Remark(Oddity.COMMONEST_LEFT_OUT)
         if self.is_cut:
@@ -269,12 +312,16 @@ class MergedHits:
     def _found_page(self, ranked: RankedHit, excerpt_of: ExcerptOf) -> FoundPage:
         key = ranked.hit.url
         excerpt = excerpt_of(key) or Excerpt(key, "", "", (), (), 0.0)
+        snippet, highlights, section = harmless(excerpt.snippet), excerpt.highlights, excerpt.section
+        if excerpt.definition and self._defined:
+            snippet, section = harmless(excerpt.definition), ""  # which may stand elsewhere on the page
+            highlights = self._mentions(snippet)
         url, until = (key, 0.0) if self._task.span is None else _page_and_end(key)
         return FoundPage(
             url=url,
             title=harmless(excerpt.title),
-            snippet=harmless(excerpt.snippet),
-            highlights=excerpt.highlights,
+            snippet=snippet,
+            highlights=highlights,
             title_highlights=excerpt.title_highlights,
             score=ranked.score,
             host=host_of(url),
@@ -289,10 +336,14 @@ class MergedHits:
             has_more_of_site=ranked.has_more_of_site,
             near_copies=ranked.near_copies,
             also_at=self._also_at(ranked) if ranked.under else (),
-            section=excerpt.section and harmless(excerpt.section),
-            section_id=excerpt.section_id,
-            synopsis=excerpt.synopsis and "\n".join(map(harmless, excerpt.synopsis.split("\n"))),
+            section=section and harmless(section),
+            section_id=excerpt.section_id if section else "",
+            synopsis=excerpt.synopsis and "
+".join(map(harmless, excerpt.synopsis.split("
+"))),
             entries=excerpt.entries,
+            definition=snippet if excerpt.definition and self._defined else "",
+            words=tuple(map(harmless, excerpt.words)) if excerpt.words else (),
             is_confirmed=self._task.witnesses.have_confirmed(key, ranked.share.peer),
             as_of=self._task.span[1] if self._task.span else 0.0,
             until=until,

@@ -25,6 +25,7 @@ from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX, TERMS_MAX
 from peers.policy.rules import DAY_S, is_below
 from peers.text.synonyms import NO_SYNONYMS
 
+DEFINED_AMONG: Final = 64  # first results, of which those that define what is asked for come first
 READINGS_MAX: Final = 4  # of a page of results, where hits are denied
 RESTARTS_MAX: Final = 2  # for commits: an index that changes all the time is not chased
 # Times that others are asked for those that turn out to be late in a search. Each time nearly all peers are
@@ -54,6 +55,7 @@ class SearchTask:
       digest: tells its cursors from those of other queries.
       cursor: where to go on; None for the beginning.
       k: hits on the page.
+      defined: what is to be defined, "" for nothing.
       offset: of the first of them, where there is no cursor.
       started: when it began.
       span: from when to when pages are found as they were; None for as they are.
@@ -84,6 +86,8 @@ class SearchTask:
         self.reading = reading
         self.query = reading.query
         self.remarks = reading.remarks
+        may_define = "efine" in order.text or "EFINE" in order.text  # nearly no query has it
+        self.defined = _term_to_define(order.text) if may_define else ""
         self.digest = digest_of(order.text, order.order)
         self.cursor: Cursor | None = decode_cursor(order.cursor, self.digest) if order.cursor else None
         if order.cursor and self.cursor is None:
@@ -147,6 +151,7 @@ class SearchTask:
 
     def _take_text(self, text: str) -> None:
         self.reading = reading_of(self.order, self.view, text)
+        self.defined = _term_to_define(text) if self.defined else ""
         self.query = self.reading.query
         self.terms = self.reading.terms
 
@@ -172,6 +177,8 @@ class SearchTask:
     def needed(self) -> int:
         """How many results, of which copies are one, have to be known before the page is final."""
         end = self.start + self.k
+        if self.defined:
+            end = max(end, DEFINED_AMONG)
         return needed_for(end) if self.is_spread else end
 
     def depth(self) -> int:
@@ -205,3 +212,9 @@ class SearchTask:
         self._restarts_left -= 1
         self.view.restarts += 1
         return True
+
+
+def _term_to_define(text: str) -> str:
+    from peers.engine.excerpts.definition import term_to_define  # loaded where somebody asks for a definition
+
+    return term_to_define(text)

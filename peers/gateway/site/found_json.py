@@ -80,6 +80,7 @@ class HitJson(msgspec.Struct, frozen=True):
     # seconds since the epoch; `until` is 0 of one that is there still.
     as_of: float | msgspec.UnsetType = msgspec.UNSET
     until: float | msgspec.UnsetType = msgspec.UNSET
+    definition: str = ""  # with `define:` the sentence that says what it is, which `snippet` is then, too
 
 
 class RemarkJson(msgspec.Struct, frozen=True):
@@ -200,6 +201,7 @@ def _hit(hit: FoundPage) -> HitJson:
         _entries(hit) if hit.entries else [],
         hit.as_of or msgspec.UNSET,
         hit.until if hit.as_of else msgspec.UNSET,
+        hit.definition,
     )
 
 

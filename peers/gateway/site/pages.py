@@ -147,6 +147,7 @@ class Wish(NamedTuple):
     may_search_live: bool = False  # no parameter
     may_compare: bool = False  # likewise: the policy has a second ranking
     draw: int = 0  # likewise, as in `SearchPages`
+    has_graph: bool = False  # likewise: the mesh keeps which pages link to which
 
     def link(self, reader: Reader, query: str | None = None, *, page: int = 1, cursor: str = "") -> str:
         """An address of a page of results that keeps the rest of the wish."""
@@ -170,6 +171,7 @@ class _Result(NamedTuple):
     section: str  # the heading above its words; empty where nothing leads there
     section_url: str
     synopsis: str
+    defines: bool  # its snippet is the sentence that says what was to be defined
     files: list[ListedFile]  # of a directory
     language: str  # for screen readers; empty where it is none or the reader's
     icon: str  # where that of its site is, on this gateway; "" for what is not of the web
@@ -316,6 +318,7 @@ _REMARK_TEXTS: Final = {
     Oddity.COMMONEST_LEFT_OUT: "remark_commonest_left_out",
     Oddity.NO_SUCH_PHRASE: "remark_no_such_phrase",
     Oddity.NO_DEFINITION: "remark_no_definition",
+    Oddity.NOT_DEFINED: "remark_not_defined",
     Oddity.CUT_SHORT: "remark_cut_short",
     Oddity.TOO_COMPLEX: "remark_too_complex",
     Oddity.NO_CURSOR: "remark_no_cursor",
@@ -428,6 +431,7 @@ def _result_page(
         related=[_Filter(text, Wish(text).link(reader)) for text in related],
         explain=wish._replace(wants_explanations=not wish.wants_explanations).link(reader),
         feed=reader.link("/search", q=wish.query, format="rss"),
+        ways=list(_other_ways(reader, wish, results)),
         live=reader.link("/live", q=wish.query),
         compare=reader.link("/compare") if wish.may_compare else "",
         took=_TOOK,
@@ -436,7 +440,6 @@ def _result_page(
         page_links=list(_page_links(reader, wish, found.total)),
         previous=wish.link(reader, page=page - 1) if 1 < page <= PAGES_MAX + 1 else "",
         next=wish.link(reader, page=page + 1, cursor=found.next) if page < last or found.next else "",
-        first=wish.link(reader),
     )
 
 
@@ -547,7 +550,7 @@ def stored_page_view(
         media_type=page.media_type[:100],
         is_cut=page.is_cut,
         file=reader.link("/page", url=url, format="file") if _has_file(page) else "",
-        kind=_type_name(reader, page.media_type) if page.kind is DisplayKind.DOCUMENT else "",
+        kind=type_name(reader, page.media_type) if page.kind is DisplayKind.DOCUMENT else "",
         is_partial=page.is_partial,
         lack=reader.say(_LACK_TEXTS[page.lack]) if page.lack else "",
         address=address_of(url),
@@ -644,6 +647,7 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         section=hit.section,
         section_url=section_url(hit),
         synopsis=hit.synopsis,
+        defines=bool(hit.definition),
         files=_files(hit) if hit.entries else [],
         language=hit.language if hit.language in LANGUAGE_NAMES and hit.language != reader.language else "",
         icon=_icon_of(hit.url),
@@ -725,7 +729,7 @@ def _about(reader: Reader, hit: FoundPage, today: date) -> Iterator[str]:
     elif changed is not None and published is None:
         yield _day_text(reader, changed.date())
     if hit.type and hit.type not in KINDS["html"]:
-        yield _type_name(reader, hit.type)
+        yield type_name(reader, hit.type)
         if not hit.snippet:
             yield reader.say("no_text")
     if hit.language and hit.language != reader.language:
@@ -748,7 +752,7 @@ def _fetched(reader: Reader, seconds: float, today: date) -> str:
             return reader.say("fetched", date=_day(reader, seconds))
 
 
-def _type_name(reader: Reader, media_type: str) -> str:
+def type_name(reader: Reader, media_type: str) -> str:
     """The common name of a media type or a kind."""
     kind = kind_of(media_type) or media_type
     return reader.say(_KIND_TEXTS[kind]) if kind in _KIND_TEXTS else kind[:FACET_NAME_CHARS_MAX]
@@ -809,6 +813,14 @@ def _instead(reader: Reader, wish: Wish) -> Iterator[_Filter]:
                 yield _Filter(reader.say("instead_site", site=each[5:]), wish.link(reader, each))
 
 
+def _other_ways(reader: Reader, wish: Wish, results: Sequence[_Result]) -> Iterator[_Filter]:
+    """The first results seen otherwise: in groups, and by the links around them."""
+    if len(results) > 1:
+        yield _Filter(reader.say("groups_show"), reader.link("/groups", q=wish.query))
+    if wish.has_graph and results:
+        yield _Filter(reader.say("hubs_show"), reader.link("/hubs", q=wish.query))
+
+
 def _facets(reader: Reader, wish: Wish, counts: FacetCounts, classes: ClassModel | None) -> list[_Facet]:
     """The column of counts; a value is a link to the query narrowed to it, one alone narrows nothing."""
 
@@ -827,7 +839,7 @@ def _facets(reader: Reader, wish: Wish, counts: FacetCounts, classes: ClassModel
     facets = [
         _Facet("facet_hosts", [value(host, count, f"site:{host}") for host, count in counts.hosts]),
         _Facet("facet_languages", [value(_language_name(code), n, f"lang:{code}") for code, n in languages]),
-        _Facet("facet_types", [value(_type_name(reader, each), n, f"type:{each}") for each, n in kinds]),
+        _Facet("facet_types", [value(type_name(reader, each), n, f"type:{each}") for each, n in kinds]),
         _Facet("facet_years", [year(*each) for each in latest]),
     ]
     shown = [

@@ -25,12 +25,14 @@ from mesh.keys.key_file import new_signing_key, save_administrator
 from peers.gateway.model.messages import FindPage, FoundPage, PageFound, PagesFound, SearchPages
 from peers.judging.judgement_files import JudgementFiles
 from peers.judging.pool import Pool, PooledPage, PooledQuery
+from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.rules import OF_SEEDS, Policy
 from peers.policy.submission_rules import SubmissionRules
 from tests.peers.documents.icons import icon
 from tests.peers.gateway.fake_backend import MESH_ID, ROOT, read_here
 from tests.peers.gateway.fake_searcher import CHINESE_URL, DAY, FULL, FakeSearcher, answer_to, stored_icon
 from tests.peers.gateway.looks import LOOKS, Fault, faults_of, look_at
+from tests.peers.gateway.test_group_routes import answer as jaguars
 from tests.peers.gateway.test_http_port import UNLIMITED, running
 from tests.peers.gateway.test_moderation_routes import Sites
 from tests.peers.gateway.test_topic_routes import counted, in_force
@@ -253,6 +255,21 @@ async def test_results_can_be_walked_by_keys_and_read_by_everybody(
         await trio.to_thread.run_sync(_keys_go_from_result_to_result, browser, gateway)
         await trio.to_thread.run_sync(_a_suggestion_is_chosen_by_keys_or_a_click, browser, gateway)
         await trio.to_thread.run_sync(_everybody_can_read_it, browser, gateway, tmp_path)
+
+
+async def test_groups_and_hubs_are_for_everybody_and_fit_a_phone(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    def look(gateway: str) -> None:
+        paths = ("/groups?q=jaguar", "/groups?q=jaguar&by=kind", "/hubs?q=jaguar", "/search?q=define:jaguar")
+        faults = []
+        for number, path in enumerate(paths):
+            faults += look_at(browser, gateway, path, tmp_path / f"groups-{number}")
+        assert faults == []
+
+    async with running(FakeSearcher(jaguars)) as http:
+        http.policy = Policy(rules=OF_SEEDS.rules, link_graph=LinkGraphRules())
+        await trio.to_thread.run_sync(look, f"http://127.0.0.1:{http.port}")
 
 
 async def test_chinese_query_finds_highlighted_hits_and_opens_a_stored_copy(

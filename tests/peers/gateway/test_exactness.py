@@ -25,6 +25,7 @@ from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.copies.content_row import standing_of
 from peers.copies.groups import FOLDED_MAX
+from peers.engine.excerpts.definition import strength_of
 from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
 from peers.engine.merging.copies import CopyMark
@@ -35,7 +36,9 @@ from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.queries.query_parser import parse_query
 from peers.engine.rescoring.model import MODEL_DEPTH
 from peers.engine.segments.live_segment import COPY, FOLDED
+from peers.gateway.grouping.groups import GroupedBy, grouped
 from peers.gateway.model.messages import FoundPage, PagesFound, SearchPages
+from peers.gateway.search.search_task import DEFINED_AMONG
 from peers.gateway.search.shared_state import AGGREGATED_FROM
 from peers.gateway.searcher import Searcher
 from peers.handover.messages import SlotsComplete
@@ -634,6 +637,78 @@ def test_phrases_that_no_page_has_are_given_up_alike(stack: ExitStack) -> None:
             assert told(mesh.search("peer1", text)) == told(alone), text
         n_given_up[number % 2] += any(Remark(each) in alone.remarks for each in given_up)
     assert min(n_given_up) > 10
+
+
+def defining_documents(count: int) -> list[Document]:
+    """Pages that mention crawlers, of which some say more or less surely what they are."""
+    random = Random(11)
+    said = (
+        "A crawler is a program that visits pages.",
+        "Crawler: Software that visits pages by itself.",
+        "Such a program is called a crawler.",
+        "Nobody has seen the crawler of late.",
+    )
+
+    def text() -> str:
+        return " ".join(random.choices(WORDS, k=6))
+
+    return [
+        Document(
+            f"http://host{n % 37}.test/{n}",
+            text(),
+            "",
+            f"{text()} here.\n{said[random.randrange(len(said))]}\n{text()}",
+            language="en",
+            fetched_at=7.0,
+        )
+        for n in range(count)
+    ]
+
+
+def test_pages_that_define_come_first_alike_and_pages_by_cursor_are_the_list(stack: ExitStack) -> None:
+    meshes = [Mesh([f"peer{n}" for n in range(count)], stack) for count in (1, 3, 5)]
+    for mesh in meshes:
+        mesh.index(defining_documents(150))
+    text = "define:crawler"
+    alone = meshes[0].search("peer0", text, k=100)
+    first = alone.hits[:DEFINED_AMONG]
+    strengths = [strength_of("crawler", hit.definition) for hit in first]
+    assert strengths == sorted(strengths, reverse=True)
+    assert set(strengths) == {0, 1, 2, 4}
+    assert all(hit.snippet == hit.definition and hit.highlights for hit in first if hit.definition)
+    for mesh in meshes[1:]:
+        assert told(mesh.search("peer1", text, k=100)) == told(alone)
+    shown: list[str] = []
+    found = meshes[1].search("peer2", text, k=9)
+    while found.hits:
+        shown += [hit.url for hit in found.hits]
+        if not found.next:
+            break
+        found = meshes[2].search("peer3", text, k=9, cursor=found.next)
+    whole = [*alone.hits, *meshes[0].search("peer0", text, k=100, offset=100).hits]
+    assert len(whole) > 100
+    assert shown == [hit.url for hit in whole]
+    assert [hit.url for hit in meshes[1].search("peer0", text, k=10, offset=20).hits] == shown[20:30]
+    undefined = meshes[1].search("peer0", "define:epoch")
+    assert undefined.hits
+    assert Remark(Oddity.NOT_DEFINED, "epoch") in undefined.remarks
+
+
+def test_the_words_of_results_are_the_same_on_any_mesh_and_told_where_they_are_wanted(
+    stack: ExitStack,
+) -> None:
+    meshes = [Mesh([f"peer{n}" for n in range(count)], stack) for count in (1, 3, 5)]
+    for mesh in meshes:
+        mesh.index(documents(200))
+    alone = meshes[0].search("peer0", "crawler", k=60, wants_words=True)
+    assert all(hit.words for hit in alone.hits)
+    groups = grouped(alone, GroupedBy.WORDS)
+    assert sum(len(each.hits) for each in groups) == len(alone.hits) == 60
+    for mesh in meshes[1:]:
+        other = mesh.search("peer1", "crawler", k=60, wants_words=True)
+        assert told(other) == told(alone)
+        assert [each.names for each in grouped(other, GroupedBy.WORDS)] == [each.names for each in groups]
+    assert not any(hit.words for hit in meshes[0].search("peer0", "crawler").hits)
 
 
 @pytest.mark.parametrize("text", ["天网 OR crawler", "mesh", "nosuchword page 天网", "lang:en"])

@@ -131,6 +131,7 @@ async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> N
         "section_url",
         "synopsis",
         "entries",
+        "definition",
     ]
     assert reply.json["hits"][0]["url"] == ENGLISH_URL
     assert reply.json["query"] == "crawler"

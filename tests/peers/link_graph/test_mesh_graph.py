@@ -47,10 +47,18 @@ from peers.link_graph.target_row import (
 )
 from peers.link_graph.wire_messages import (
     LISTED_MAX,
+    NEIGHBOUR_DOMAINS_MAX,
+    SOURCES_LISTED_MAX,
+    TARGETS_LISTED_MAX,
     BacklinksListed,
     GraphNoted,
     GraphTold,
+    LinkingPage,
     ListBacklinks,
+    ListNeighbours,
+    MarkedPage,
+    NeighboursListed,
+    PageNeighbours,
 )
 from peers.policy.graph_rules import LINKS_OF_PAGE_MAX, LinkGraphRules
 from peers.policy.rules import DAY_S, EVERYTHING, Action, Policy, Rule, policy_bytes
@@ -445,3 +453,47 @@ def test_what_an_earlier_life_kept_goes_when_the_graph_has_ended_meanwhile() -> 
     assert list(table.scan(b""))
     graph_of(None, table=table, life=2).wake(NOW)
     assert list(table.scan(b"")) == []
+
+
+def neighbours(graph: MeshGraph, *urls: str, marks: tuple[MarkedPage, ...] = ()) -> NeighboursListed:
+    sends = graph.receive(Address("bob", "searcher"), ListNeighbours(7, urls, marks), NOW)
+    [answer] = [
+        each for each in (*sends, *carried_out(graph, sends)) if isinstance(each.message, NeighboursListed)
+    ]
+    assert answer.target == Address("bob", "searcher")
+    assert isinstance(answer.message, NeighboursListed)
+    return answer.message
+
+
+def marked(url: str) -> MarkedPage:
+    return MarkedPage(ALONE.slot_of(host_of(url)), fingerprint(url))
+
+
+def test_what_links_to_pages_and_what_they_link_to_is_told_in_the_background() -> None:
+    graph = graph_of()
+    turn(graph, CONTROLLER, linked("http://a.test/", TARGET, "http://b.test/"))
+    turn(graph, CONTROLLER, linked(TARGET, "http://b.test/"))
+    found = neighbours(
+        graph, TARGET, "http://nobody.test/", marks=(marked("http://b.test/"), marked("http://no.test/"))
+    )
+    assert found.pages == (
+        PageNeighbours(TARGET, (LinkingPage("http://a.test/", "title"),), (marked("http://b.test/"),)),
+    )
+    assert (found.is_on, found.named) == (True, ("http://b.test/",))
+    assert not neighbours(graph_of(None), TARGET).is_on
+    hear(graph, KEPT, Rule(action=Action.TAKE_DOWN, domains=("a.test", "b.test")))
+    hidden = neighbours(graph, TARGET, "http://a.test/", marks=(marked("http://b.test/"),))
+    assert [(each.url, each.sources) for each in hidden.pages] in ([(TARGET, ())], [])
+    assert hidden.named == ()
+
+
+def test_neighbours_of_a_page_with_many_links_are_bounded() -> None:
+    graph = graph_of()
+    for number in range(40):
+        turn(graph, CONTROLLER, linked(f"http://h{number}.test/", TARGET))
+        turn(graph, CONTROLLER, linked(f"http://farm.test/{number}", TARGET))
+    turn(graph, CONTROLLER, linked(TARGET, *(f"http://to{number}.test/" for number in range(150))))
+    [page] = neighbours(graph, TARGET).pages
+    assert len(page.sources) == SOURCES_LISTED_MAX
+    assert len({host_of(each.url) for each in page.sources}) <= NEIGHBOUR_DOMAINS_MAX
+    assert len(page.targets) == TARGETS_LISTED_MAX

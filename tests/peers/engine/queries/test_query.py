@@ -133,7 +133,7 @@ YEAR_2024_S = 1_704_067_200.0  # date -u -d 2024-01-01 +%s
             ),
         ),
         ("intext:a", words(clauses=((Literal(LiteralKind.PHRASE, ("a",), (0,), 0b1000),),), extra=("a",))),
-        ("define:a", words(clauses=((Literal(LiteralKind.PHRASE, ("a",), (0,), 0b101),),), extra=("a",))),
+        ("define:a", words(clauses=((Literal(LiteralKind.PHRASE, ("a",), (0,), 0b1101),),), extra=("a",))),
         ("a larger:1.5K", words("a", clauses=((Literal(LiteralKind.FILE, ("a",), low=1536, high=-inf),),))),
         (
             "a newer:2024 larger:2MB larger:1MB",

@@ -1,0 +1,67 @@
+"""The JSON of /api/groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from peers.gateway.grouping.groups import Group, GroupedBy
+from peers.gateway.model.messages import Coverage, PagesFound
+
+
+class GroupedHitJson(msgspec.Struct, frozen=True):
+    """A result; `rank` is its place in the list without groups, from 1."""
+
+    rank: int
+    url: str
+    title: str
+    snippet: str
+    host: str
+    type: str
+
+
+class GroupJson(msgspec.Struct, frozen=True):
+    """Results that have something in common."""
+
+    names: list[
+        str
+    ]  # words that tell them from the others, or a kind, or a host; empty for those in no group
+    query: str  # that narrows the search to such pages; "" for none
+    hits: list[GroupedHitJson]
+
+
+class GroupsJson(msgspec.Struct, frozen=True):
+    """The first results of a search in groups, the largest first, those in none last."""
+
+    query: str
+    by: GroupedBy
+    total: int  # pages that match
+    is_exact: bool  # false: at least so many
+    n_grouped: int  # of them the first, that are in the groups
+    coverage: Coverage
+    groups: list[GroupJson]
+
+
+def groups_json(query: str, by: GroupedBy, found: PagesFound, groups: Sequence[Group]) -> GroupsJson:
+    """Return groups as programs get them. Args: query: as it was typed."""
+    rank_of = {hit.url: rank for rank, hit in enumerate(found.hits, 1)}
+    return GroupsJson(
+        query,
+        by,
+        found.total,
+        found.is_exact,
+        len(found.hits),
+        found.coverage,
+        [
+            GroupJson(
+                list(each.names),
+                f"{query} {each.narrowed_by}" if each.narrowed_by else "",
+                [
+                    GroupedHitJson(rank_of[hit.url], hit.url, hit.title, hit.snippet, hit.host, hit.type)
+                    for hit in each.hits
+                ],
+            )
+            for each in groups
+        ],
+    )

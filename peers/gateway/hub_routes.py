@@ -1,0 +1,83 @@
+"""Hubs and authorities around the first results of a search, for people and programs."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from peers.gateway.asked_pages import asked_pages
+from peers.gateway.handling import responses
+from peers.gateway.handling.backend import Backend, Busy
+from peers.gateway.handling.requests import Refusal, number_in, query_in, reader_of
+from peers.gateway.hubs.hits import hubs_and_authorities
+from peers.gateway.hubs.hubs_json import HitsJson, hits_json
+from peers.gateway.hubs.hubs_page import hubs_page
+from peers.gateway.hubs.neighbourhood import Neighbourhood
+from peers.gateway.model.messages import GatherNeighbours, NeighboursGathered, PagesFound, SearchPages
+from peers.gateway.site.pages import message_page
+from peers.link_graph.wire_messages import NEIGHBOURS_OF_MAX
+
+SHOWN: Final = 15  # of each list
+LISTED_MAX: Final = 100
+_OFF: Final = (
+    "this mesh does not keep which pages link to which: `tianmesh policy publish` with [link_graph] begins"
+)
+
+
+class HubRoutes:
+    """The handlers of hubs and authorities."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def page(self, request: Request) -> Response:
+        """Show people both lists."""
+        reader, query = reader_of(request), query_in(request)
+        if self._backend.policy.link_graph is None:
+            return responses.html(message_page(reader, reader.say("backlinks_off"), query), 404)
+        if not query:
+            return responses.found(reader.link("/"))
+        try:
+            told = await self._hits(query, SHOWN)
+        except Busy:
+            return responses.html(message_page(reader, reader.say("busy"), query), 503)
+        return responses.html(await self._backend.render(partial(hubs_page, reader, told)))
+
+    async def told(self, request: Request) -> Response:
+        """Return both lists."""
+        query = query_in(request)
+        if self._backend.policy.link_graph is None:
+            raise Refusal(404, _OFF)
+        if not query:
+            raise Refusal(400, "give the words to search for in the parameter q")
+        most = number_in(request.query_params.get("limit", str(SHOWN)), "limit", 1, LISTED_MAX)
+        return responses.json(await self._hits(query, most))
+
+    async def _hits(self, query: str, most: int) -> HitsJson:
+        """Search, ask for the pages around the results, and for the addresses of those they link to. Busy."""
+        asked = await asked_pages(self._backend, query)
+        found = await self._backend.ask(
+            lambda ticket: SearchPages(ticket, asked.query, NEIGHBOURS_OF_MAX, page_words=asked.words),
+            PagesFound,
+        )
+        titles = {hit.url: hit.title for hit in found.hits}
+        around = NeighboursGathered(0, (), ())
+        if titles:
+            around = await self._backend.ask(
+                lambda ticket: GatherNeighbours(ticket, tuple(titles)), NeighboursGathered
+            )
+        pages = Neighbourhood(titles, around)
+        marks, named = pages.unnamed(), None
+        if marks:
+            named = await self._backend.ask(
+                lambda ticket: GatherNeighbours(ticket, marks=marks), NeighboursGathered
+            )
+
+        def made() -> HitsJson:
+            scored = hubs_and_authorities(pages.links(named), most)
+            return hits_json(query, titles.keys(), pages.titles, pages.silent, scored)
+
+        return await self._backend.render(made)

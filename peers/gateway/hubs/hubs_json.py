@@ -1,0 +1,46 @@
+"""The JSON of /api/graph/hits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+
+import msgspec
+
+from peers.gateway.hubs.hits import HubsAndAuthorities, LinkedPage
+
+
+class LinkedPageJson(msgspec.Struct, frozen=True):
+    """A page; as a hub it has so many links, as an authority so many lead to it, as far as they count."""
+
+    url: str
+    title: str  # "" where it is not known
+    score: float  # above 0; the squares of all sum to 1
+    links: int
+    is_result: bool  # it is one of the results of the search
+
+
+class HitsJson(msgspec.Struct, frozen=True):
+    """Hubs and authorities around the first results of a search, the best first."""
+
+    query: str
+    n_results: int  # around which they were looked for
+    n_pages: int  # with links to pages of other domains, or from these
+    n_links: int  # between domains
+    silent: list[str]  # peers that have not answered: their pages are missing
+    hubs: list[LinkedPageJson]
+    authorities: list[LinkedPageJson]
+
+
+def hits_json(
+    query: str, results: Set[str], titles: Mapping[str, str], silent: Set[str], found: HubsAndAuthorities
+) -> HitsJson:
+    """Return the lists as programs get them."""
+
+    def pages(scored: Sequence[LinkedPage]) -> list[LinkedPageJson]:
+        return [
+            LinkedPageJson(each.url, titles.get(each.url, ""), each.score, each.n_links, each.url in results)
+            for each in scored
+        ]
+
+    lists = pages(found.hubs), pages(found.authorities)
+    return HitsJson(query, len(results), found.n_pages, found.n_links, sorted(silent), *lists)

@@ -1,0 +1,55 @@
+"""The command `tianmesh graph hits`. [io]"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from mesh.client.gateway_client import GatewayClient
+from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, printable
+
+EPILOG: Final = "Examples: tianmesh graph hits 'search engine'   tianmesh graph hits 搜索引擎 --json"
+
+
+def hits(
+    query: Annotated[str, typer.Argument(help="Words to search for, as with `tianmesh search`.")],
+    limit: Annotated[int, typer.Option(min=1, max=100, help="List so many of each at most.")] = 15,
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """List hubs and authorities around the first results of a search.
+
+    The mesh has to keep its links: [link_graph] in its policy. Links within a domain do not count.
+    """
+    with GatewayClient(gateway) as client:
+        told = client.hits(query, limit)
+    if as_json:
+        print_json(told)
+        return
+    console = Console(highlight=False)
+    console.print(_table("authority", told["authorities"]))
+    console.print(_table("hub", told["hubs"]))
+    around = f"{told['n_pages']:,} pages around {told['n_results']:,} results"
+    print(f"{told['n_links']:,} links between domains, of {around}")
+    if told["silent"]:
+        print(
+            f"no answer from {', '.join(map(printable, told['silent']))}: their pages are missing",
+            file=sys.stderr,
+        )
+
+
+def _table(title: str, rows: list[dict[str, Any]]) -> Table:
+    table = Table(
+        Column("score", justify="right"),
+        Column("links", justify="right"),
+        Column(title, overflow="fold"),
+        box=None,
+    )
+    for row in rows:
+        table.add_row(f"{row['score']:.4f}", f"{row['links']:,}", Text(printable(row["url"])))
+    return table

@@ -1,0 +1,116 @@
+"""Hubs and authorities, and the pages around results that they are looked for among."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from mesh.actors.actor import Address
+from mesh.membership.model.wire_messages import MembersTold
+from mesh.urls import fingerprint, host_of
+from peers.gateway.hubs.hits import hubs_and_authorities
+from peers.gateway.hubs.neighbour_roundup import NeighbourRoundup
+from peers.gateway.hubs.neighbourhood import Neighbourhood
+from peers.gateway.model.messages import GatherNeighbours, NeighboursGathered
+from peers.link_graph.wire_messages import (
+    LinkingPage,
+    ListNeighbours,
+    MarkedPage,
+    NeighboursListed,
+    PageNeighbours,
+)
+from peers.policy.rules import EVERYTHING
+from simulations.link_graphs.graph import graph_of
+from simulations.link_graphs.hubs import hub_scores, voices_of_hosts
+from tests.peers.gateway.mesh_of_three import PEERS, ownership, url_of
+
+VIEW = ownership()
+
+
+def test_what_many_hubs_link_to_is_an_authority() -> None:
+    links = [(f"http://hub{n}.test/", "http://best.test/") for n in range(3)]
+    links += [("http://hub0.test/", "http://second.test/"), ("http://best.test/a", "http://best.test/")]
+    found = hubs_and_authorities(links, 2)
+    assert [each.url for each in found.authorities] == ["http://best.test/", "http://second.test/"]
+    assert [(each.url, each.n_links) for each in found.hubs] == [
+        ("http://hub0.test/", 2),
+        ("http://hub1.test/", 1),
+    ]
+    assert (found.n_pages, found.n_links) == (5, 4), "links within a domain do not count"
+    assert hubs_and_authorities([("http://a.test/", "http://a.test/b")], 9).n_links == 0
+
+
+def test_a_domain_has_one_voice_however_many_pages_it_has() -> None:
+    farm = [(f"http://farm.test/{n}", "http://bought.test/") for n in range(50)]
+    honest = [(f"http://site{n}.test/", "http://good.test/") for n in range(3)]
+    found = hubs_and_authorities([*farm, *honest, ("http://site0.test/", "http://bought.test/")], 1)
+    assert found.authorities[0].url == "http://good.test/"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_are_those_of_the_study_of_whole_graphs(seed: int) -> None:
+    random, n = Random(seed), 30
+    urls = sorted(f"http://host{number}.test/" for number in range(n))
+    pairs = {(a, b) for a in range(n) for b in range(n) if a != b and random.random() < 0.15}
+    found = hubs_and_authorities([(urls[a], urls[b]) for a, b in pairs], n)
+    graph = graph_of(n, np.array([a for a, _ in pairs]), np.array([b for _, b in pairs]))
+    wanted = hub_scores(graph, weights=voices_of_hosts(graph, np.arange(n)))
+    for scores, pages in ((wanted.hubs, found.hubs), (wanted.authorities, found.authorities)):
+        of_url = {each.url: each.score for each in pages}
+        assert [of_url.get(url, 0.0) for url in urls] == pytest.approx(scores.tolist(), abs=1e-4)
+
+
+def around(*pages: PageNeighbours) -> NeighboursGathered:
+    return NeighboursGathered(1, (NeighboursListed(1, True, pages),), ())
+
+
+def marked(url: str) -> MarkedPage:
+    return MarkedPage(VIEW.slot_of(host_of(url)), fingerprint(url))
+
+
+def test_pages_that_several_results_link_to_belong_to_the_neighbourhood() -> None:
+    a, b, hub, known, alone = (f"http://{name}.test/" for name in ("a", "b", "hub", "known", "alone"))
+    pages = Neighbourhood(
+        {a: "A", b: ""},
+        around(
+            PageNeighbours(a, (LinkingPage(hub, "Hub"),), (marked(b), marked(known), marked(alone))),
+            PageNeighbours(b, (), (marked(known), marked(hub))),
+        ),
+    )
+    assert pages.unnamed() == (marked(known),)
+    assert pages.titles == {a: "A", b: "", hub: "Hub"}
+    assert set(pages.links(None)) == {(hub, a), (a, b), (b, hub)}
+    named = NeighboursGathered(2, (NeighboursListed(2, True, named=(known,)),), ("cyd",))
+    assert set(pages.links(named)) == {(hub, a), (a, b), (b, hub), (a, known), (b, known)}
+    assert pages.silent == {"cyd"}
+
+
+def test_owners_are_asked_for_their_pages_alone_and_speak_for_no_others() -> None:
+    ours, theirs, third = (url_of(peer) for peer in PEERS)
+    order = GatherNeighbours(5, (ours, theirs), (marked(third),), hidden=("hidden.test",))
+    errand = NeighbourRoundup(9, "ann", order, frozenset(), EVERYTHING, VIEW)
+    errand.start(0.0)
+    asked = errand.receive(Address("ann", "membership"), MembersTold(()), 0.0)
+    assert asked is not None
+    questions = {each.target.peer: each.message for each in asked}
+    assert all(isinstance(each, ListNeighbours) for each in questions.values())
+    assert {peer: (each.urls, each.marks) for peer, each in questions.items()} == {  # type: ignore[attr-defined]
+        "ann": ((ours,), ()),
+        "bob": ((theirs,), ()),
+        "cyd": ((), (marked(third),)),
+    }
+    request = questions["ann"].request  # type: ignore[attr-defined]
+    sources = tuple(LinkingPage(url) for url in ("http://x.test/", "http://www.hidden.test/", "not a url"))
+    told = NeighboursListed(request, True, (PageNeighbours(ours, sources), PageNeighbours(theirs)), (third,))
+    assert errand.receive(Address("ann", "link_graph"), told, 0.1) == []
+    named = NeighboursListed(request, True, (), (third, ours))
+    assert errand.receive(Address("cyd", "link_graph"), named, 0.1) == []
+    sends = errand.wake(errand.wake_at() + 2.0)
+    [end] = [each.message for each in sends if isinstance(each.message, NeighboursGathered)]
+    of_ann, of_cyd = end.told
+    assert of_ann.pages == (PageNeighbours(ours, (LinkingPage("http://x.test/"),)),)
+    assert of_ann.named == ()
+    assert of_cyd.named == (third,)
+    assert end.silent == ("bob",)
