@@ -130,7 +130,7 @@ class GraphWriter(TakenWriter):
 
 
 class TsvGraphWriter(GraphWriter):
-    """Lines in gzip: number, name and pages of vertices, of URLs the first alike, too, ranks; ends of edges."""
+    """Lines in gzip: number, name and pages of vertices, first alike of URLs, ranks; ends of edges."""
 
     def _write(self, of: str, graph: ExportedGraph) -> None:
         vertices = (np.arange(len(graph.names)), graph.names, *graph.columns.values())

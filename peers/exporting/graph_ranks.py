@@ -1,9 +1,9 @@
 """The PageRank of all pages of a mesh that ranks them, from the files of its peers.
 
 Running peers come to ranks by what they tell each other, and hold them in memory alone. The links that they
-go by are in the rows of the link graph, of which each peer has those of its slots: of all of them together the
-same arithmetic (`slot_ranks`), as for one slot that has all pages, gives the ranks that the mesh has when it
-is at rest, but for its tolerance. How many links a peer has room for in memory is no limit here.
+go by are in the rows of the link graph, of which each peer has those of its slots. All rows together, as of
+one slot that has all pages, give by the same arithmetic (`slot_ranks`) the ranks that the mesh has when it is
+at rest, but for its tolerance. How many links a peer has room for in memory is no limit here.
 
 All of it is in memory: some 30 bytes a link, and 500 a page.
 """

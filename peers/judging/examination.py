@@ -122,7 +122,7 @@ class RedrawnClicks(NamedTuple):
 
 
 def worths_by(lists: Sequence[ShownList], shares: Examination) -> Floats:
-    """Return the share of those that look at a result that click on it: a row a list, NaN as in the shares."""
+    """Return the share of readers that click on a result they look at: a row a list, NaN as in the shares."""
     shown = _arrays_of(lists)
     is_known = np.isfinite(shares.by_list)
     looked = np.where(is_known, np.nan_to_num(shares.by_list) * shown.clients[:, None], 0.0)

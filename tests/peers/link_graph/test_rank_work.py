@@ -150,7 +150,9 @@ def test_parts_of_a_statement_go_with_the_member_that_sent_them() -> None:
     work = RankWork("ann", 100)
     work.run(RankNews(BOTH), 0.0)
     whole = told(0.01, 1, SUMS_MAX + 5)
-    first, last = (part for message in messages_of([whole]) if isinstance(message, RanksTold) for part in message.parts)
+    first, last = (
+        part for message in messages_of([whole]) if isinstance(message, RanksTold) for part in message.parts
+    )
     work.run(RankNews(messages=[("bob", RanksTold((first,)))]), 1.0)
     assert work._reader._partial.keys() == {"bob"}
     work.run(RankNews(BOTH), 2.0)
