@@ -20,7 +20,7 @@ from peers.gateway.handling import responses
 from peers.gateway.handling.access import ClientAccess
 from peers.gateway.handling.backend import Backend
 from peers.gateway.handling.requests import Refusal, body_of, fields_in, now_s, reader_of
-from peers.gateway.judging.judgement_page import GRADE_TEXTS, SCRIPT_SOURCE, judgement_page
+from peers.gateway.judging.judgement_page import GRADE_TEXTS, SCRIPT, judgement_page
 from peers.gateway.judging.pools_page import pools_page
 from peers.gateway.site.command_json import (
     AssessorJson,
@@ -127,7 +127,7 @@ def _private(response: Response) -> Response:
     policy = response.headers["Content-Security-Policy"]
     before, _, after = policy.partition("script-src ")
     response.headers["Content-Security-Policy"] = (
-        f"{before}script-src {SCRIPT_SOURCE};{after.partition(';')[2]}"
+        f"{before}script-src {SCRIPT.source};{after.partition(';')[2]}"
     )
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -17,7 +17,7 @@ from peers.gateway.handling.access import ClientAccess
 from peers.gateway.handling.backend import Backend, Busy
 from peers.gateway.handling.requests import Refusal, body_of, fields_in, query_in, reader_of
 from peers.gateway.live.live_json import LiveJson
-from peers.gateway.live.live_page import live_form_page, live_page
+from peers.gateway.live.live_page import SCRIPT, live_form_page, live_page
 from peers.gateway.live.live_search import LiveRequest
 from peers.gateway.live_runs import LiveRuns
 from peers.gateway.site.command_json import Failure
@@ -61,7 +61,8 @@ class LiveRoutes:
             told = self._runs.find(number)
             if told is None:
                 return responses.html(message_page(reader, reader.say("live_gone")), 404)
-            return responses.html(await self._backend.render(lambda: live_page(reader, told, number)))
+            page = await self._backend.render(lambda: live_page(reader, told, number))
+            return responses.html(page, policy=responses.policy_with(SCRIPT.source))
         wish = _wish_of_form(await body_of(request, LIVE_BYTES_MAX, "ask for less"))
         self._access.count_seeds(request, wish.pages)
         try:

@@ -133,7 +133,7 @@ class StoredRoutes:
     async def at_day(self, request: Request) -> Response:
         """Show a page as it was at the end of a day; its links lead to others as they were then."""
         reader, day = reader_of(request), request.path_params["day"]
-        at_s = end_in(day)
+        at_s = end_in(day.replace("-", ""))
         if at_s is None:
             return responses.html(pages.message_page(reader, reader.say("bad_time")), 400)
         url = original_url(request, f"/at/{day}/")

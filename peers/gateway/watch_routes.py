@@ -74,10 +74,10 @@ class WatchRoutes:
 
             return responses.xml(notice_feed(reader, told.notices, base_of(request)), "application/atom+xml")
         # With the first: most gateways are never asked for it.
-        from peers.gateway.notices.watch_page import SCRIPT_SOURCE, watch_page
+        from peers.gateway.notices.watch_page import SCRIPT, watch_page
 
         page = await self._backend.render(lambda: watch_page(reader, told))
-        return responses.html(page, policy=responses.policy_with(SCRIPT_SOURCE))
+        return responses.html(page, policy=responses.policy_with(SCRIPT.source))
 
     def _check(self, request: Request) -> None:
         if not self._access.may_see(request):

@@ -20,7 +20,7 @@ SAFE_HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _PAGE_POLICY: Final = (
-    f"default-src 'none'; style-src 'self'; script-src {pages.SCRIPT_SOURCE}; connect-src 'self'; "
+    f"default-src 'none'; style-src 'self'; script-src {pages.SCRIPT.source}; connect-src 'self'; "
     "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 # The frame inherits this: no script, no form, nothing loaded, an origin of its own. Its links may open
@@ -108,7 +108,7 @@ def plain(text: str, media_type: str) -> Response:
 
 def policy_with(source: str) -> str:
     """Return the policy of pages with one more script, that of one page."""
-    return _PAGE_POLICY.replace(pages.SCRIPT_SOURCE, f"{pages.SCRIPT_SOURCE} {source}")
+    return _PAGE_POLICY.replace(pages.SCRIPT.source, f"{pages.SCRIPT.source} {source}")
 
 
 def xml(text: str, media_type: str) -> Response:

@@ -6,23 +6,18 @@ keys 0, 1 and 2 press the buttons of the page that has the focus.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping
-from hashlib import sha256
-from importlib.resources import files
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
 from mesh.urls import canonical, has_host
-from peers.gateway.site import pages
-from peers.gateway.site.pages import Here, Reader, address_of, marked, render
+from peers.gateway.site.pages import Here, Reader, address_of, marked, page_script, render
 from peers.judging.desk import Desk
 from peers.judging.pool import PooledPage
 
 GRADE_TEXTS: Final = ("judge_not", "judge_relevant", "judge_highly")  # by grade
-_SCRIPT: Final = files(pages.__package__).joinpath("static", "judge.js").read_text("utf-8").strip()
-SCRIPT_SOURCE: Final = f"'sha256-{b64encode(sha256(_SCRIPT.encode()).digest()).decode()}'"
+SCRIPT: Final = page_script("judge.js")
 
 
 class _Judged(NamedTuple):
@@ -62,7 +57,7 @@ def judgement_page(reader: Reader, desk: Desk, number: int, place: str) -> str:
         judged=judged,
         grades=[reader.say(key) for key in GRADE_TEXTS],
         action=reader.link(place),
-        judge_script=Markup(_SCRIPT),
+        judge_script=SCRIPT.text,
         **links,
     )
 

@@ -1,19 +1,31 @@
-"""The page of a live search: it loads itself again until the search is over, without script."""
+"""The page of a live search: how far it is comes into the page by a script, or it loads itself again."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from peers.gateway.live.live_json import LiveJson
 from peers.gateway.live.live_search import LiveRequest
-from peers.gateway.site.pages import Here, Reader, render
+from peers.gateway.site.pages import Here, Reader, page_script, render
 
-_DEFAULTS = LiveRequest(q="")
+SCRIPT: Final = page_script("live.js")
+_DEFAULTS: Final = LiveRequest(q="")
 
 
 def live_form_page(reader: Reader, query: str) -> str:
     """Where a person begins one."""
     here = Here("/live", {"q": query})
     return render(
-        "live.html", reader, here, query=query, told=None, number="", wish=_DEFAULTS, results="", sentence=""
+        "live.html",
+        reader,
+        here,
+        query=query,
+        told=None,
+        number="",
+        wish=_DEFAULTS,
+        results="",
+        sentence="",
+        live_script="",
     )
 
 
@@ -36,4 +48,5 @@ def live_page(reader: Reader, told: LiveJson, number: str) -> str:
         wish=_DEFAULTS,
         results=reader.link("/search", q=told.found.query),
         sentence=sentence,
+        live_script=SCRIPT.text,
     )

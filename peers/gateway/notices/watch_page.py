@@ -5,20 +5,13 @@ It is whole without script, which only adds notices as they come.
 
 from __future__ import annotations
 
-from base64 import b64encode
-from hashlib import sha256
-from importlib.resources import files
 from typing import Final, NamedTuple
-
-from markupsafe import Markup
 
 from peers.gateway.model.time_words import utc
 from peers.gateway.notices.watch_json import NoticeJson, WatchJson
-from peers.gateway.site.pages import Here, Reader, render
+from peers.gateway.site.pages import Here, Reader, page_script, render
 
-_SCRIPT: Final = files("peers.gateway.site").joinpath("static", "watch.js").read_text("utf-8").strip()
-# What a content security policy calls it (CSP Level 3, 8.2).
-SCRIPT_SOURCE: Final = f"'sha256-{b64encode(sha256(_SCRIPT.encode()).digest()).decode()}'"
+SCRIPT: Final = page_script("watch.js")
 
 
 class _Shown(NamedTuple):
@@ -40,7 +33,7 @@ def watch_page(reader: Reader, watch: WatchJson) -> str:
         query="",
         watch=watch,
         shown=[_shown(each) for each in watch.notices],
-        watch_script=Markup(_SCRIPT),
+        watch_script=SCRIPT.text,
     )
 
 

@@ -70,11 +70,22 @@ _static: Final = files("peers.gateway.site").joinpath("static")
 STYLE: Final = _static.joinpath("style.css").read_bytes()
 STYLE_URL: Final = f"/static/style.css?v={blake2b(STYLE, digest_size=6).hexdigest()}"
 ICON: Final = _static.joinpath("icon.svg").read_bytes().strip()
-SCRIPT: Final = "\n".join(
-    _static.joinpath(name).read_text("utf-8").strip() for name in ("keys.js", "suggestions.js")
-)
-# What a content security policy calls the one script there is (CSP Level 3, 8.2).
-SCRIPT_SOURCE: Final = f"'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'"
+
+
+class PageScript(NamedTuple):
+    """A script that stands in its page."""
+
+    text: Markup
+    source: str  # what a content security policy calls it (CSP Level 3, 8.2)
+
+
+def page_script(*names: str) -> PageScript:
+    """Read the files of a script."""
+    text = "\n".join(_static.joinpath(name).read_text("utf-8").strip() for name in names)
+    return PageScript(Markup(text), f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'")
+
+
+SCRIPT: Final = page_script("keys.js", "suggestions.js")  # of every page
 
 _environment = Environment(
     loader=PackageLoader("peers.gateway.site"),
@@ -87,7 +98,6 @@ _environment = Environment(
 
 
 _ICON_URL: Final = "data:image/svg+xml," + quote(ICON, safe=" =:/'<>")
-_SCRIPT: Final = Markup(SCRIPT)
 _TOOK: Final = Markup("<took>")  # which nothing that is escaped contains
 
 
@@ -613,7 +623,7 @@ def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
         ],
         style_url=STYLE_URL,
         icon_url=_ICON_URL,
-        script=_SCRIPT,
+        script=SCRIPT.text,
         query_chars_max=QUERY_CHARS_MAX,
         **values,
     )

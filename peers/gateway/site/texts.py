@@ -156,6 +156,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "submit_looks": "The mesh looks at once, then after ten minutes, an hour, six hours and daily, for "
         "two weeks.",
         "submit_keep": "Keep the address of this page: nothing else leads to it.",
+        "submit_again": "See how far it is now",
         "report": "Report a result",
         "report_of": "Report as spam: {title}",
         "report_link": "Report",
@@ -679,6 +680,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "submit_meta": "或将此行放入首页的 head：",
         "submit_looks": "网格立即查看，之后在十分钟、一小时、六小时后以及每天查看，为期两周。",
         "submit_keep": "请保存本页地址：没有其他途径可以找到它。",
+        "submit_again": "查看最新进展",
         "report": "举报结果",
         "report_of": "举报为垃圾：{title}",
         "report_link": "举报",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -32,6 +30,7 @@ from peers.policy.submission_rules import SubmissionRules
 from tests.peers.documents.icons import icon
 from tests.peers.gateway.fake_backend import MESH_ID, ROOT, read_here
 from tests.peers.gateway.fake_searcher import CHINESE_URL, DAY, FULL, FakeSearcher, answer_to, stored_icon
+from tests.peers.gateway.looks import LOOKS, Fault, faults_of, look_at
 from tests.peers.gateway.test_http_port import UNLIMITED, running
 from tests.peers.gateway.test_moderation_routes import Sites
 from tests.peers.gateway.test_topic_routes import counted, in_force
@@ -44,7 +43,6 @@ FLAGS = (
     "--disable-component-update --disable-sync --disable-dev-shm-usage --proxy-server=direct:// "
     "--window-size=1280,900"
 )
-AXE = files("axe_core_python").joinpath("axe.min.js").read_text("utf-8")
 PHONE = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
 WAIT_S = 100
 SUGGESTED = "#suggestions:not([hidden]) li"
@@ -176,48 +174,16 @@ def _an_administrator_signs_in(browser: webdriver.Chrome, gateway: str) -> None:
     assert browser.get_cookies() == []
 
 
-def _everybody_can_read_it(browser: webdriver.Chrome, gateway: str) -> None:
-    """No finding of axe-core that is serious: contrast, names, roles, order."""
-    found = []
-    for (width, scheme), path in itertools.product(
-        ((390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")),
-        (
-            "/",
-            "/search?q=everything",
-            "/search?q=crawl",
-            "/search?q=many",
-            "/search?q=zilch",
-            "/help",
-            "/status",
-            "/history",
-            "/sign-in",
-            "/why",
-            "/nothing",
-        ),
-    ):
-        size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 800}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        browser.get(gateway + path)
-        found += [(path, width, scheme, *each) for each in _serious_findings(browser)]
-        if path == "/":
-            browser.find_element(By.ID, "q").send_keys("crawl")
-            _wait_for(browser, SUGGESTED)
-            browser.find_element(By.ID, "q").send_keys(Keys.ARROW_DOWN)
-            found += [("suggestions", width, scheme, *each) for each in _serious_findings(browser)]
-    assert found == []
-
-
-def _serious_findings(browser: webdriver.Chrome) -> list[tuple[str, list[str]]]:
-    browser.execute_script(AXE)
-    told = browser.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
-    assert told["passes"]
-    return [
-        (each["id"], [node["html"] for node in each["nodes"]])
-        for each in told["violations"]
-        if each["impact"] in ("serious", "critical")
-    ]
+def _everybody_can_read_it(browser: webdriver.Chrome, gateway: str, folder: Path) -> None:
+    faults = []
+    for query in ("everything", "crawl", "many", "zilch"):
+        faults += look_at(browser, gateway, f"/search?q={query}", folder / query)
+    browser.get(gateway)
+    browser.find_element(By.ID, "q").send_keys("crawl")
+    _wait_for(browser, SUGGESTED)
+    browser.find_element(By.ID, "q").send_keys(Keys.ARROW_DOWN)
+    faults += [Fault("suggestions", *LOOKS[-1], each) for each in faults_of(browser, 1280, "en")]
+    assert faults == []
 
 
 def _a_suggestion_is_chosen_by_keys_or_a_click(browser: webdriver.Chrome, gateway: str) -> None:
@@ -279,12 +245,14 @@ async def test_a_site_shows_its_icon_or_else_its_letter(browser: webdriver.Chrom
         await trio.to_thread.run_sync(_the_first_site_shows_its_icon_the_second_its_letter, browser, gateway)
 
 
-async def test_results_can_be_walked_by_keys_and_read_by_everybody(browser: webdriver.Chrome) -> None:
+async def test_results_can_be_walked_by_keys_and_read_by_everybody(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
     async with running(FakeSearcher()) as http:
         gateway = f"http://127.0.0.1:{http.port}"
         await trio.to_thread.run_sync(_keys_go_from_result_to_result, browser, gateway)
         await trio.to_thread.run_sync(_a_suggestion_is_chosen_by_keys_or_a_click, browser, gateway)
-        await trio.to_thread.run_sync(_everybody_can_read_it, browser, gateway)
+        await trio.to_thread.run_sync(_everybody_can_read_it, browser, gateway, tmp_path)
 
 
 async def test_chinese_query_finds_highlighted_hits_and_opens_a_stored_copy(
@@ -315,9 +283,7 @@ async def test_notices_of_watched_words_come_to_a_page_that_is_open(browser: web
         assert first.find_element(By.TAG_NAME, "a").get_attribute("href") == "http://new.test/"
         assert first.find_element(By.CLASS_NAME, "snippet").text == f"😀 {EVIL}"
         assert browser.find_element(By.CSS_SELECTOR, 'td[data-entry="lead"]').text == "1"
-        browser.execute_script(AXE)
-        script = "axe.run().then(told => arguments[0](told.violations.map(each => each.id)))"
-        assert browser.execute_async_script(script) == []
+        assert list(faults_of(browser, 1280, "zh")) == []
 
     async with running(FakeSearcher(watchers)) as http:
         http.watch_list = watch_list("glass", "lead")
@@ -358,34 +324,10 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
         assert [each.is_accepted for each in sites.verdicts] == [False, True]
 
     def look(gateway: str) -> None:
-        found = []
-        paths = (
-            "/moderation",
-            "/moderation?lang=en",
-            "/moderation?state=refused",
-            "/judging",
-            "/judging?lang=en",
-            "/submit",
-            "/report?url=http://a.test/",
-            "/search?q=crawler&lang=en",
-        )
-        for (width, scheme), path in itertools.product(
-            ((390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")), paths
-        ):
-            size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 800}
-            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-            features = [{"name": "prefers-color-scheme", "value": scheme}]
-            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-            browser.get(gateway + path)
-            name = path.strip("/").translate(str.maketrans("?=/:&", "-----"))
-            browser.save_screenshot(str(tmp_path / f"{name}-{width}-{scheme}.png"))
-            browser.execute_script(AXE)
-            script = "axe.run().then(told => arguments[0](told.violations.map(each => each.id)))"
-            found += [(path, width, scheme, each) for each in browser.execute_async_script(script)]
-            wide = browser.find_element(By.TAG_NAME, "html").get_property("scrollWidth")
-            assert isinstance(wide, int)
-            assert wide <= width, path
-        assert found == []
+        faults = []
+        for number, path in enumerate(("/moderation", "/moderation?state=refused", "/judging")):
+            faults += look_at(browser, gateway, path, tmp_path / f"page-{number}")
+        assert faults == []
 
     folders = {"judging_folder": str(tmp_path / "judging"), "moderator_key": str(tmp_path / "moderator.key")}
     settings = replace(UNLIMITED, **folders)
@@ -395,23 +337,13 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
             await trio.to_thread.run_sync(step, f"http://127.0.0.1:{http.port}")
 
 
-async def test_the_charts_of_a_topic_can_be_read_by_everybody(browser: webdriver.Chrome) -> None:
+async def test_the_charts_of_a_topic_can_be_read_by_everybody(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
     def look(gateway: str) -> None:
-        findings: list[object] = []
-        for (width, scheme), language, path in itertools.product(
-            ((390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")),
-            ("en", "zh"),
-            ("/topics", "/topic/congress"),
-        ):
-            size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 800}
-            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-            features = [{"name": "prefers-color-scheme", "value": scheme}]
-            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-            browser.get(f"{gateway}{path}?lang={language}")
-            wide = browser.execute_script("return document.documentElement.scrollWidth") > width
-            findings += [(path, width, scheme, *each) for each in _serious_findings(browser)]
-            findings += [(path, width, "wider than the screen")] if wide else []
-        assert findings == []
+        faults = look_at(browser, gateway, "/topics", tmp_path / "topics")
+        faults += look_at(browser, gateway, "/topic/congress", tmp_path / "topic")
+        assert faults == []
         drawn = browser.find_elements(By.CSS_SELECTOR, ".charts svg[role=img]")
         assert len(drawn) == 8
         assert all(each.accessible_name for each in drawn)

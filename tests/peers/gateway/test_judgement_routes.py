@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 
 from mesh.keys.decree import Signer
 from mesh.keys.signed_token import TokenRight, sign_token
-from peers.gateway.judging.judgement_page import SCRIPT_SOURCE
+from peers.gateway.judging.judgement_page import SCRIPT
 from peers.gateway.model.settings import GatewaySettings
 from peers.gateway.routes import application
 from peers.judging.agreement import cohens_kappa
@@ -72,7 +72,7 @@ async def test_a_link_shows_one_query_in_a_blind_order_and_its_progress(gateway:
     assert len(orders) == 2  # each assessor has another one
     assert documents((await ask(gateway, links["ann"])).text) == documents(reply.text)  # and keeps it
     assert "<mark>red</mark> apples" in reply.text
-    assert f"script-src {SCRIPT_SOURCE};" in reply.headers["content-security-policy"]
+    assert f"script-src {SCRIPT.source};" in reply.headers["content-security-policy"]
     assert (await ask(gateway, f"{links['ann']}?n=2")).text.count("<h2") == 1
 
 

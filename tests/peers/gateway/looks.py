@@ -1,0 +1,78 @@
+"""Pages in a real browser as readers have it: narrow and wide, light and dark, in both languages. [io]"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+
+from tests.patience import PATIENCE_S
+
+AXE: Final = files("axe_core_python").joinpath("axe.min.js").read_text("utf-8")
+
+# Each two of width, colours and language meet once.
+LOOKS: Final = ((390, "light", "en"), (390, "dark", "zh"), (1280, "light", "zh"), (1280, "dark", "en"))
+
+# A stored page in its frame is not ours, and has no axe-core that would answer.
+AXE_RUN: Final = "axe.run({iframes: false}).then(arguments[arguments.length - 1])"
+
+STATUS: Final = "return performance.getEntriesByType('navigation')[0].responseStatus"
+TOO_WIDE: Final = """
+    const wide = each => each.getBoundingClientRect().right > arguments[0] && !each.closest(".wide");
+    return [...document.querySelectorAll("body *")].filter(wide).map(each => each.outerHTML.slice(0, 200));
+"""
+
+
+class Fault(NamedTuple):
+    """A look at a page, and what is wrong with it."""
+
+    path: str
+    width: int
+    colours: str
+    language: str
+    fault: str
+
+
+def look_at(browser: webdriver.Chrome, gateway: str, path: str, picture: Path) -> list[Fault]:
+    """Open a page in all looks; return what is wrong.
+
+    Args:
+      picture: beginning of the names of its screenshots.
+    """
+    browser.set_script_timeout(PATIENCE_S)
+    browser.execute_cdp_cmd("Network.enable", {})
+    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})  # a stored page allows no scripts
+    faults = []
+    for width, colours, language in LOOKS:
+        size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 800}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        features = [{"name": "prefers-color-scheme", "value": colours}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        accepted = {"headers": {"Accept-Language": language}}
+        browser.execute_cdp_cmd("Network.setExtraHTTPHeaders", accepted)
+        browser.get(gateway + path)
+        browser.save_screenshot(f"{picture}-{width}-{colours}-{language}.png")
+        found = list(faults_of(browser, width, language))
+        faults += [Fault(path, width, colours, language, each) for each in found]
+    return faults
+
+
+def faults_of(browser: webdriver.Chrome, width: int, language: str) -> Iterator[str]:
+    """Say what is wrong with the page that is shown."""
+    status = browser.execute_script(STATUS)
+    if status != 200:
+        yield f"status {status}"
+    if browser.execute_script("return document.documentElement.scrollWidth") > width:
+        yield f"wider than the screen: {browser.execute_script(TOO_WIDE, width)}"
+    said = browser.find_element(By.TAG_NAME, "html").get_attribute("lang") or ""
+    if not said.startswith(language):
+        yield f"in {said}"
+    browser.execute_script(AXE)
+    result = browser.execute_async_script(AXE_RUN)
+    assert result["passes"]
+    for each in result["violations"]:
+        yield f"{each['id']}: {each['nodes'][0]['html']}"
