@@ -115,7 +115,7 @@ def examination_of(lists: Sequence[ShownList]) -> Examination:
 
 
 class RedrawnClicks(NamedTuple):
-    """Clicks of readers that are as a model says, and what is estimated from them."""
+    """Clicks of readers that are as a model says, and the shares by these."""
 
     lists: list[ShownList]
     shares: Examination
@@ -292,7 +292,8 @@ def _cascade_shares(shown: _Shown, stop: float, stop_by_worth: float) -> Floats:
 def _worth_of(clicks: Floats, looked: Floats) -> Floats:
     """Return the worth of each result by its clicks and the readers that have looked at it."""
     usual = clicks.sum() / max(looked.sum(), 1.0)
-    return np.minimum(1.0, (clicks + PRIOR * usual) / (looked + PRIOR))
+    worth: Floats = np.minimum(1.0, (clicks + PRIOR * usual) / (looked + PRIOR))
+    return worth
 
 
 # --- How well shares explain clicks ---
@@ -336,7 +337,8 @@ def _likelihoods(shown: _Shown, shares: Floats) -> Floats:
     counts = is_known & (shown.clicks > 0)
     by_place = np.zeros(shown.clicks.shape)
     by_place[counts] = shown.clicks[counts] * np.log(looked[counts] / of_result[counts])
-    return by_place.sum(axis=1)
+    of_lists: Floats = by_place.sum(axis=1)
+    return of_lists
 
 
 def _moved_count(shown: _Shown, shares: Floats) -> int:

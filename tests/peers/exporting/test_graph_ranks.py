@@ -12,7 +12,7 @@ from mesh.tables.lmdb_table import LmdbTable
 from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.actors import LINK_GRAPH_SECTION
-from peers.exporting.graph import ParquetGraphWriter, TsvGraphWriter, WebGraphWriter
+from peers.exporting.graph import GraphWriter, ParquetGraphWriter, TsvGraphWriter, WebGraphWriter
 from peers.exporting.graph_ranks import MeshRanks, ranks_of_mesh
 from peers.exporting.peer_files import PeerFiles
 from peers.exporting.rows import ExportedPage, LinkRow, Taken
@@ -99,9 +99,10 @@ def taken() -> Taken:
 
 def test_ranks_are_columns_of_lines_and_tables_and_lists_beside_those_of_webgraph(tmp_path: Path) -> None:
     ranks = MeshRanks([row_of(url, *targets) for url, targets in LINKS.items()])
-    for number, writer_of in enumerate((TsvGraphWriter, ParquetGraphWriter, WebGraphWriter)):
+    for number in range(3):
         (tmp_path / str(number)).mkdir()
-        writer = writer_of(tmp_path / str(number))
+    writers: list[GraphWriter] = [TsvGraphWriter(tmp_path / "0"), ParquetGraphWriter(tmp_path / "1")]
+    for writer in (*writers, WebGraphWriter(tmp_path / "2")):
         writer.take_ranks(ranks)
         writer.write_taken(taken())
         writer.close()
@@ -114,20 +115,22 @@ def test_ranks_are_columns_of_lines_and_tables_and_lists_beside_those_of_webgrap
         "test.b.www": (RANK_B, both),
         "test.d": (0, 0),
     }
-    lines, tables = (
-        [dict(query(f"select {name}, {what} from {source}")) for name, what, source in each]
-        for each in (
-            (("column1", "column4", read % "page"), ("column1", "[column3, column4]", read % "host")),
-            (
-                ("url", "rank", f"'{tmp_path}/1/page-vertices.parquet'"),
-                ("host", "[rank, domain_rank]", f"'{tmp_path}/1/host-vertices.parquet'"),
-            ),
-        )
-    )
-    for pages, hosts in (lines, tables):
-        assert pages == pytest.approx(of_page)
-        assert hosts.keys() == of_host.keys()
-        assert [hosts[host] for host in of_host] == [pytest.approx(list(each)) for each in of_host.values()]
+    tables = f"'{tmp_path}/1/%s-vertices.parquet'"
+    for pages, hosts in (
+        (
+            f"select column1, column4 from {read % 'page'}",
+            f"select column1, column3, column4 from {read % 'host'}",
+        ),
+        (
+            f"select url, rank from {tables % 'page'}",
+            f"select host, rank, domain_rank from {tables % 'host'}",
+        ),
+    ):
+        found = {str(url): rank for url, rank in query(pages)}
+        assert found == pytest.approx(of_page)
+        assert {host: pytest.approx(ranks) for host, *ranks in query(hosts)} == {
+            host: list(ranks) for host, ranks in of_host.items()
+        }
     text = tmp_path / "2"
     names, values = ((text / f"pages.{what}").read_text().split() for what in ("names", "ranks"))
     assert {name: float(value) for name, value in zip(names, values, strict=True)} == pytest.approx(of_page)
