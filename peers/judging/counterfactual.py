@@ -10,9 +10,9 @@ does not depend on how many look at the first place.
 The error is that of the clicks, and of the shares e that are estimated from them (`examination`), by the
 parametric bootstrap: clicks are drawn as the model and the worths it finds have them, all is computed again,
 and compared with the worth that a ranking has by these. So it has both parts: estimates vary, and they lean
-to one side, since a clip makes weights too low, and shares that are fitted to noise weights too even. An
-interval is around the estimate without that lean; it holds those of weights with a clip and without.
-Readers of another kind than the model's are in neither.
+to one side, since a clip makes weights too low, and shares that are fitted to noise weights too even. The
+lean is as uncertain as the model: an interval holds those around the estimate as it is and without the lean,
+of weights with a clip and without. Readers of another kind than the model's are in neither.
 
 Sources: Joachims, Swaminathan, Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017;
 Swaminathan, Joachims, "The self-normalized estimator for counterfactual learning", NIPS 2015.
@@ -95,7 +95,7 @@ def _estimate(values: Sequence[float], expected: float, redrawn: Sequence[Sequen
     sides = []
     for value, of_draws in zip(values, zip(*redrawn, strict=True), strict=True):
         unbiased, side = value - (mean(of_draws) - expected), SIDE_95 * stdev(of_draws)
-        sides += [value, unbiased - side, unbiased + side]
+        sides += [value - side, value + side, unbiased - side, unbiased + side]
     return Estimate(values[0], max(0.0, min(sides)), max(sides))
 
 
