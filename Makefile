@@ -11,24 +11,32 @@ BIN := .venv/bin
 # Tests start hundreds of processes: each would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: .venv demo test quick test-more quarantine soak kernels lint bench quality fit wheel release clean
+.PHONY: .venv demo test live beside-live quick test-more quarantine soak kernels lint bench quality fit wheel release clean
 
 demo: .venv/product
 	$(BIN)/tianmesh demo
 
-# Those with real peers wait most of the time: three at once on two cores, the longest first. What is timed goes one
-# by one: it needs the machine for itself.
+# Those with real peers wait for a third of the time: three at once on two cores, the longest first. Beside them, with
+# what they leave, go those that compute, and what reads the sources; each shows what it says when it has ended. What is
+# timed goes after them, one by one: it needs the machine for itself.
 LONGEST = $(patsubst %,tests/live/test_%.py,campaign backup lab_launch lying_member addresses crash descriptors \
-  documented_commands) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty importing \
-  regenerated_sites visiting_again aliases relay by_hand unreachable inventing_member damaged_table)
+  documented_commands every_page) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty importing topics \
+  regenerated_sites visiting_again aliases relay by_hand unreachable entities live_search inventing_member damaged_table)
 LIVE = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell grep -rl 'mark.live' tests --include='test_*.py')))
-test: quick
-	$(BIN)/pytest -m 'live and not timed and not more' --numprocesses 3 --dist loadfile --no-loadscope-reorder \
-	  --durations 20 $(LIVE)
+UNIT = $(BIN)/pytest -m 'not live and not more' --numprocesses auto --dist worksteal --durations 20
+test: kernels
+	$(MAKE) --jobs 3 --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync) lint live beside-live
 	$(BIN)/pytest -m 'timed and not more' --durations 20 $(LIVE)
 
+live: kernels
+	$(BIN)/pytest -m 'live and not timed and not more' --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+	  --durations 20 $(LIVE)
+
+beside-live: kernels
+	nice -n 10 $(UNIT)
+
 quick: lint kernels
-	$(BIN)/pytest -m 'not live and not more' --numprocesses auto --dist worksteal --durations 20
+	$(UNIT)
 
 # Those that want data of others, in a folder ../shared; without it they are skipped, by name.
 test-more: .venv/tests kernels

@@ -28,7 +28,7 @@ _TITLES: Final = """
 主教 教皇 法师 住持 方丈 ceo cfo coo cto president chairman chairwoman director professor minister mayor
 senator governor secretary coach
 """
-_BEFORE_TITLES: Final = "副|前|原|总|常务副|执行|首席|名誉|代理|代|助理|高级|资深|特约|联席|候任|第一副|联合"
+_BEFORE_TITLES: Final = "副 前 原 总 常务副 执行 首席 名誉 代理 代 助理 高级 资深 特约 联席 候任 第一副 联合"
 _ENDINGS: Final = """
 大学 学院 中学 小学 学校 幼儿园 党校 研究所 研究院 研究中心 科学院 社科院 实验室 图书馆 博物馆 美术馆
 体育馆 纪念馆 公司 集团 银行 交易所 证券 基金 保险 酒店 饭店 医院 诊所 药厂 工厂 电厂 出版社 杂志社 报社
@@ -46,15 +46,28 @@ _VERBS: Final = """
 任职于 来自 加盟 的 兼 暨
 """
 
-_TITLE_TEXT: Final = "|".join(map(re.escape, sorted(_TITLES.split(), key=len, reverse=True)))
-POST: Final = re.compile(f"(?:{_BEFORE_TITLES}){{0,2}}(?:{_TITLE_TEXT})")
-_ENDING_TEXT: Final = "|".join(sorted(_ENDINGS.split(), key=len, reverse=True))
-ORGANISATION: Final = re.compile(
-    f"(?:(?![{_NOT_OF_NAMES}])[\u4e00-\u9fd5a-z0-9·]){{1,12}}?(?:{_ENDING_TEXT})(?!人|员|长)"
+
+def one_of(words: str) -> str:
+    """Return a pattern of the longest of some words that fits, which fails at once where none begins."""
+    by_first: dict[str, list[str]] = {}
+    for word in sorted(words.split(), key=len, reverse=True):
+        by_first.setdefault(word[0], []).append(re.escape(word[1:]))
+    branches = (f"{first}(?:{'|'.join(rests)})" for first, rests in by_first.items())
+    return f"{_begins(words)}(?:{'|'.join(branches)})"
+
+
+def _begins(words: str) -> str:
+    return f"(?=[{''.join(sorted({word[0] for word in words.split()}))}])"
+
+
+POST: Final = re.compile(
+    f"{_begins(_BEFORE_TITLES + _TITLES)}(?:{'|'.join(_BEFORE_TITLES.split())}){{0,2}}{one_of(_TITLES)}"
 )
-_VERB_TEXT: Final = "|".join(sorted(_VERBS.split(), key=len, reverse=True))
+ORGANISATION: Final = re.compile(
+    f"(?:(?![{_NOT_OF_NAMES}])[\u4e00-\u9fd5a-z0-9·]){{1,12}}?{one_of(_ENDINGS)}(?!人|员|长)"
+)
 # Where these stand between a name and a post or an employer, the relation is a close one; all else counts.
-_FILLER: Final = re.compile(f"{POST.pattern}|{ORGANISATION.pattern}|{_VERB_TEXT}|\\W")
+_FILLER: Final = re.compile(f"{POST.pattern}|{ORGANISATION.pattern}|{one_of(_VERBS)}|\\W")
 OTHERS_BETWEEN_MAX: Final = 4  # as the name of a department
 BETWEEN_CHARS_MAX: Final = 24
 CLOSE, LOOSE = 1.0, 0.4

@@ -27,19 +27,22 @@ from tests.live.access_log import page_counts
 from tests.live.archives import archived_urls
 from tests.live.lab_process import COMMAND, get, node, search_all, tianmesh, up, wait_for
 from tests.live.reachable import reachable
-from tests.live.sites import made_sites
+from tests.live.sites import Site, made_sites
 from tests.live.web import ServedWeb, served_web, unavailable
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.live
 
-# Some 40 MB of text; a disk of 22 MB is full before all is stored, of which some is in the index then.
-SITES = made_sites(hosts=3, pages=300, words=6_000)
 SMALL, LARGE = "22m", "256m"
 QUIET_S = 3.0
 PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 FILLER: Final = "filler"
 PAGES: Final = 40
+
+
+def sites() -> tuple[Site, ...]:
+    """Some 40 MB of text; a disk of 22 MB is full before all is stored, and some of that indexed."""
+    return made_sites(hosts=3, pages=300, words=6_000)
 
 
 @contextmanager
@@ -117,7 +120,7 @@ def status(gateway: str) -> dict[str, Any]:
 
 
 def test_full_disk_stops_the_crawl_and_space_lets_it_go_on(disk: Path, tmp_path: Path) -> None:
-    with served_web(SITES) as web:
+    with served_web(sites()) as web:
         with up(tmp_path, web, "--peers", "1", "--set", "mesh.replicas=1", seeds=web.seeds) as lab:
             lab.wait_until(lambda report: report["total"]["disk_full"])
             stopped = _wait_until_nothing_is_fetched(web)

@@ -21,13 +21,12 @@ PEERS = 3
 LIAR = 3
 HONEST = (1, 2)
 DELAY_S = 0.2
-SITES = made_sites(hosts=24, pages=6, words=80)
 
 
 def test_a_member_that_invents_texts_is_found_out_and_no_host_is_asked_too_soon(tmp_path: Path) -> None:
     settings = {"crawl.audit_rate": 1.0}
     with (
-        served_web(SITES) as web,
+        served_web(made_sites(hosts=24, pages=6, words=80)) as web,
         mesh_of(tmp_path / "mesh", web, PEERS, delay_s=DELAY_S, settings=settings) as mesh,
     ):
         mesh.commands[LIAR] = (sys.executable, "-m", "tests.live.inventing_peer")

@@ -22,7 +22,8 @@ from peers.judging.pool import Pool, PooledPage, PooledQuery
 from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights
 from peers.policy.rules import EVERYTHING, Policy
 from tests.peers.gateway.fake_searcher import FakeSearcher
-from tests.peers.gateway.test_browser import WAIT_S, _serious_findings, browser
+from tests.peers.gateway.looks import faults_of
+from tests.peers.gateway.test_browser import WAIT_S, browser
 from tests.peers.gateway.test_http_port import UNLIMITED, running
 from tests.peers.gateway.test_log_routes import LoggingSearcher
 
@@ -85,10 +86,7 @@ def _everybody_can_read_it(driver: webdriver.Chrome, address: str) -> None:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         driver.get(f"{address}?n=1&lang={language}")
-        found += [(width, scheme, language, *each) for each in _serious_findings(driver)]
-        scrolled = driver.find_element(By.TAG_NAME, "html").get_property("scrollWidth")
-        assert isinstance(scrolled, int)
-        assert scrolled <= width
+        found += [(width, scheme, language, each) for each in faults_of(driver, width, language)]
         if pictures:
             page = urlsplit(address).path.split("/")[1]
             driver.save_screenshot(f"{pictures}/{page}-{width}-{scheme}-{language}.png")

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from peers.text import characters
 from peers.text.characters import (
     ALPHANUMERIC,
     LETTER,
@@ -49,6 +51,12 @@ def test_space_and_letters_are_those_of_python(character: str) -> None:
     is_part_of_run = kind_of(character) is not RunKind.SEPARATOR
     assert bool(classes & ALPHANUMERIC) == (is_part_of_run or character in "\u00ad\u200c\u200d\u2060")
     assert is_part_of_run or not re.match(r"[^\W_]", character)
+
+
+def test_classes_that_are_looked_for_in_the_basic_plane_have_no_character_beyond() -> None:
+    beyond = text_of(np.arange(0x1_0000, sys.maxunicode + 1, dtype=np.uint32))
+    found = {bit for bit, pattern in characters._PATTERNS.items() if re.search(pattern, beyond)}
+    assert found == {*characters._BEYOND_BMP}
 
 
 @settings(deadline=None)
