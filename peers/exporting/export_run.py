@@ -19,7 +19,7 @@ import msgspec
 from mesh.errors import ConfigError
 from mesh.stamp import Stamp
 from mesh.urls import canonical, host_of
-from peers.exporting.graph import ParquetGraphWriter, TsvGraphWriter, WebGraphWriter
+from peers.exporting.graph import GraphWriter, ParquetGraphWriter, TsvGraphWriter, WebGraphWriter
 from peers.exporting.peer_files import ExportedVersion, PeerFiles
 from peers.exporting.revisits import Revisits
 from peers.exporting.rows import ExportTask, Taken, take_apart
@@ -115,7 +115,12 @@ def run(plan: ExportPlan, on_progress: Callable[[int, int], None]) -> ExportSumm
         stack.enter_context(Writing(writer))
         walks = [peer.versions() for peer in peers]
         versions = newest_versions(walks) if writer.needs_rows else all_versions(walks)
-        is_wanted = shown(of_sites(plan.sites), policy_of(peers))
+        policy = policy_of(peers)
+        is_wanted = shown(of_sites(plan.sites), policy)
+        if isinstance(writer, GraphWriter) and policy.link_graph is not None and policy.link_graph.ranks:
+            from peers.exporting.graph_ranks import ranks_of_mesh  # for meshes that rank their pages alone
+
+            writer.take_ranks(ranks_of_mesh(peers))
         found = _read(versions, is_wanted, summary, lambda done: on_progress(done, n_pages))
         if writer.needs_rows:
             _write_rows(found, writer, plan.workers, n_pages, summary)

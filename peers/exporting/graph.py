@@ -6,6 +6,8 @@ other, as in the graphs of Common Crawl, and as the compression of WebGraph like
 each pair of URLs once, those of a page to itself among them; between hosts there are none from a host to
 itself. Images, scripts and style sheets are no edges: the parser does not take them for links.
 
+Where the policy of the mesh says that pages are ranked, pages, hosts and domains have their PageRank there.
+
 Pages with the same words, their mirrors, are told by the first of them, see `document.content_digest`.
 
 All of it is in memory, 8 bytes a link and some 200 a vertex, and three times as much while it is written.
@@ -15,9 +17,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +31,11 @@ from mesh.urls import host_of
 from peers.exporting.rows import Taken
 from peers.exporting.writers import PART, STDOUT, PackedLines, TakenWriter, pyarrow_with_parquet
 
+if TYPE_CHECKING:
+    from peers.exporting.graph_ranks import MeshRanks
+
 Numbers: TypeAlias = npt.NDArray[np.int64]
-Column: TypeAlias = Sequence[str] | Numbers
+Column: TypeAlias = Sequence[str] | Numbers | npt.NDArray[np.float64]
 
 LINES_AT_ONCE: Final = 100_000
 PAGES, HOSTS = "page", "host"
@@ -51,6 +57,7 @@ class ExportedGraph(NamedTuple):
     same_as: Numbers | None = (
         None  # of each URL: the first page with the same content, itself if there is none
     )
+    ranks: Mapping[str, npt.NDArray[np.float64]] = MappingProxyType({})  # columns of ranks, if there are any
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -58,7 +65,7 @@ class ExportedGraph(NamedTuple):
         found: dict[str, Column] = {"pages": self.pages}
         if self.same_as is not None:
             found["same_as"] = self.same_as
-        return found
+        return {**found, **self.ranks}
 
 
 class GraphWriter(TakenWriter):
@@ -74,6 +81,11 @@ class GraphWriter(TakenWriter):
         self._contents = array("q")  # digests; 0 of what is no page, and of a page without a main text
         self._source, self._target = array("i"), array("i")
         self.files: list[Path] = []
+        self._ranks: MeshRanks | None = None
+
+    def take_ranks(self, ranks: MeshRanks) -> None:
+        """Have ranks written, too."""
+        self._ranks = ranks
 
     def write_taken(self, taken: Taken) -> None:
         for row, content in zip(taken.rows, taken.contents, strict=True):
@@ -88,8 +100,13 @@ class GraphWriter(TakenWriter):
 
     def close(self) -> None:
         of_pages = self._graph()
+        of_hosts = host_graph(of_pages)
+        if self._ranks is not None:
+            ranks = self._ranks.of_hosts(list(map(_from_the_end, of_hosts.names)))
+            of_pages = of_pages._replace(ranks={"rank": self._ranks.of_pages(of_pages.names)})
+            of_hosts = of_hosts._replace(ranks={"rank": ranks.of_host, "domain_rank": ranks.of_domain})
         self._write(PAGES, of_pages)
-        self._write(HOSTS, host_graph(of_pages))
+        self._write(HOSTS, of_hosts)
 
     def _number(self, url: str) -> int:
         number = self._numbers.setdefault(url, len(self._numbers))
@@ -113,7 +130,7 @@ class GraphWriter(TakenWriter):
 
 
 class TsvGraphWriter(GraphWriter):
-    """Lines in gzip: number, name and pages of vertices, of URLs the first alike, too; ends of edges."""
+    """Lines in gzip: number, name and pages of vertices, first alike of URLs, ranks; ends of edges."""
 
     def _write(self, of: str, graph: ExportedGraph) -> None:
         vertices = (np.arange(len(graph.names)), graph.names, *graph.columns.values())
@@ -145,7 +162,7 @@ class ParquetGraphWriter(GraphWriter):
 
 
 class WebGraphWriter(GraphWriter):
-    """The text form of WebGraph, a line of successors for each vertex, beside a list of the names.
+    """The text form of WebGraph, a line of successors for each vertex, beside lists of names and ranks.
 
     Source: `ASCIIGraph` of WebGraph (Boldi and Vigna), whose tools make it a BVGraph. The first line of a
     `.graph-txt` is the number of vertices.
@@ -163,7 +180,12 @@ class WebGraphWriter(GraphWriter):
             some = range(at, min(n, at + LINES_AT_ONCE))
             rows = (graph.edges.target[starts[page] : starts[page + 1]].tolist() for page in some)
             output.write("".join(" ".join(map(str, row)) + "\n" for row in rows).encode())
-        for each in (listed, output):
+        outputs = [listed, output]
+        if graph.ranks:
+            outputs.append(ranks := PackedLines(self._out, f"{of}s.ranks"))
+            for lines in _lines(list(graph.ranks.values())):
+                ranks.write(lines)
+        for each in outputs:
             each.close()
             self.files.append(each.path)
 
@@ -205,4 +227,8 @@ def _lines(columns: Sequence[Column]) -> Iterator[bytes]:
     for at in range(0, len(columns[0]), LINES_AT_ONCE):
         cells = (column[at : at + LINES_AT_ONCE] for column in columns)
         rows = zip(*(each.tolist() if isinstance(each, np.ndarray) else each for each in cells), strict=True)
-        yield "".join("\t".join(map(str, row)) + "\n" for row in rows).encode("utf-8", "replace")
+        yield "".join("\t".join(map(_cell, row)) + "\n" for row in rows).encode("utf-8", "replace")
+
+
+def _cell(value: str | int | float) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
 from mesh.config import load_config
@@ -18,16 +19,19 @@ from mesh.process.member import MEMBERSHIP_SECTION
 from mesh.tables.layout import check_layout
 from mesh.tables.lmdb_reader import LmdbReader
 from mesh.tables.table import TableSection
-from peers.actors import CELL_SECTION, URL_ROWS_SECTION
+from peers.actors import CELL_SECTION, LINK_GRAPH_SECTION, URL_ROWS_SECTION
 from peers.config import PeerConfig
 from peers.crawler.frontier.keys import URL, kind_in, url_key
 from peers.crawler.model.url_rows import UNCHANGED, UrlRow, row_in
+from peers.link_graph.link_graph import MeshGraph
+from peers.link_graph.source_row import SourceRow, is_name_of_source, source_row_in
 from peers.storage.archive.archive import read_all, segment_path
 from peers.storage.ledger.ledger import Ledger
 from peers.storage.ledger.ledger_keys import slot_in
 from peers.storage.ledger.place import Place, newest_in
 
 PLACES_AT_ONCE: Final = 1_000  # and rows, read from one state of the table
+NAME_AT: Final = 2  # in the key of an item of a store, behind its slot
 FILES_OPEN_MAX: Final = 64
 
 
@@ -61,6 +65,8 @@ class PeerFiles:
             self._versions = TableSection(self._table, CELL_SECTION)
             self._ledger = Ledger(self._versions)
             self._frontier = TableSection(self._table, URL_ROWS_SECTION)
+            graph = TableSection(self._table, LINK_GRAPH_SECTION)
+            self._links = TableSection(graph, MeshGraph.rows_section)
             self._decrees = Decrees(TableSection(self._table, MEMBERSHIP_SECTION))
             self._closing = opening.pop_all()
 
@@ -113,6 +119,20 @@ class PeerFiles:
         while rows := self._rows_from(after):
             yield from ((key, row_in(row)) for key, row in rows if kind_in(key) == URL)
             after = rows[-1][0] + b"\0"
+
+    def link_rows(self) -> Iterator[tuple[bytes, SourceRow]]:
+        """Yield the rows of all pages that the link graph knows here, without titles and texts, by marks."""
+        start = b""
+        while rows := self._links_from(start):
+            for key, value in rows:
+                if is_name_of_source(name := key[NAME_AT:]):
+                    row = source_row_in(value)
+                    yield name[1:], replace(row, title="", untold=(), gone=())
+            start = rows[-1][0] + b"\0"
+
+    def _links_from(self, start: bytes) -> list[tuple[bytes, bytes]]:
+        self._table.renew()
+        return list(self._links.scan(start, limit=PLACES_AT_ONCE))
 
     def _rows_from(self, start: bytes) -> list[tuple[bytes, bytes]]:
         self._table.renew()

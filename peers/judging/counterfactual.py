@@ -8,8 +8,11 @@ sum with each counting 1: the mean gain of the place at which a ranking puts wha
 does not depend on how many look at the first place.
 
 The error is that of the clicks, and of the shares e that are estimated from them (`examination`), by the
-bootstrap: clicks are drawn anew and all is computed again. A clip makes estimates too low, and none makes
-them vary: the interval holds those of both. Readers of another kind than the model's are in neither.
+parametric bootstrap: clicks are drawn as the model and the worths it finds have them, all is computed again,
+and compared with the worth that a ranking has by these. So it has both parts: estimates vary, and they lean
+to one side, since a clip makes weights too low, and shares that are fitted to noise weights too even. The
+lean is as uncertain as the model: an interval holds those around the estimate as it is and without the lean,
+of weights with a clip and without. Readers of another kind than the model's are in neither.
 
 Sources: Joachims, Swaminathan, Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017;
 Swaminathan, Joachims, "The self-normalized estimator for counterfactual learning", NIPS 2015.
@@ -25,11 +28,11 @@ from typing import Final
 
 import msgspec
 
-from peers.judging.examination import Examination, ShownList, examinations_redrawn
+from peers.judging.examination import Examination, Floats, ShownList, examinations_redrawn, worths_by
 
 CLIP: Final = 10.0  # weight of a click at most
 DRAWS: Final = 30  # of the clicks anew, for the error: known to an eighth then
-SIDE_95: Final = 1.96  # of a normal distribution, in standard errors
+SIDE_95: Final = 2.04  # of Student's distribution of so many draws, in standard errors
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -70,24 +73,57 @@ def worth_of(
         for query, ranking in ranking_of.items()
     }
     sums, whole = (_Sums(lists, places, shares, clip) for clip in (CLIP, inf))
+    worths = worths_by(lists, shares)
+    expected = _Expected(lists, places, worths)
     redrawn = [
-        [_Sums(drawn, places, of_drawn, clip) for clip in (CLIP, inf)]
-        for drawn, of_drawn in examinations_redrawn(lists, shares.model, DRAWS)
+        [_Sums(drawn.lists, places, drawn.shares, clip) for clip in (CLIP, inf)]
+        for drawn in examinations_redrawn(lists, shares, worths, DRAWS)
     ]
     clipped, normalised = (
-        _estimate([of(sums), of(whole)], [[of(each) for each in pair] for pair in redrawn])
+        _estimate([of(sums), of(whole)], of(expected), [[of(each) for each in pair] for pair in redrawn])
         for of in (attrgetter("value"), attrgetter("normalised"))
     )
     return RankingWorth(clipped, normalised, sums.clients, sums.clicks, sums.unplaced, sums.unknown)
 
 
-def _estimate(values: Sequence[float], redrawn: Sequence[Sequence[float]]) -> Estimate:
-    """Make an estimate of the values by clipped and by other weights, and of draws of both."""
+def _estimate(values: Sequence[float], expected: float, redrawn: Sequence[Sequence[float]]) -> Estimate:
+    """Make an estimate of the values by clipped and by other weights, and of draws of both.
+
+    Args:
+      expected: that all draws are an estimate of.
+    """
     sides = []
     for value, of_draws in zip(values, zip(*redrawn, strict=True), strict=True):
-        unbiased, side = 2 * value - mean(of_draws), SIDE_95 * stdev(of_draws)
-        sides += [value, unbiased - side, unbiased + side]
-    return Estimate(values[0], min(sides), max(sides))
+        unbiased, side = value - (mean(of_draws) - expected), SIDE_95 * stdev(of_draws)
+        sides += [value - side, value + side, unbiased - side, unbiased + side]
+    return Estimate(values[0], max(0.0, min(sides)), max(sides))
+
+
+class _Expected:
+    """The worth of a ranking by the worths of results, where the log tells them."""
+
+    def __init__(
+        self, lists: Sequence[ShownList], places: Mapping[str, Mapping[bytes, int]], worths: Floats
+    ) -> None:
+        self._clients = self._gained = self._wanted = 0.0
+        for shown, of_list in zip(lists, worths.tolist(), strict=True):
+            place_of = places.get(shown.query)
+            if place_of is None:
+                continue
+            self._clients += shown.clients
+            for result, worth in zip(shown.results, of_list, strict=False):
+                if isfinite(worth):
+                    place = place_of.get(result)
+                    self._wanted += shown.clients * worth
+                    self._gained += shown.clients * worth * (0.0 if place is None else gain_at(place))
+
+    @property
+    def value(self) -> float:
+        return self._gained / self._clients if self._clients else 0.0
+
+    @property
+    def normalised(self) -> float:
+        return self._gained / self._wanted if self._wanted else 0.0
 
 
 class _Sums:

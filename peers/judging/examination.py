@@ -21,7 +21,9 @@ connects with the first one are not known.
 of those that look at rank r of a list, 1 - a (s + t a) look at r + 1. The worths follow from the clicks, for
 given s and t, which are looked for on a grid by the same likelihood, in which the worths are eliminated.
 
-The model is taken that explains the clicks best of queries that it was not fitted to.
+The model is taken that explains the clicks best of queries that it was not fitted to. Of the first two, of
+which the first has nine numbers where the second has one, it is the second, unless the first explains more by
+at least a standard error: few clicks far down make shares there, and all that is computed of them, wrong.
 
 Sources: Agarwal et al., "Estimating position bias without intrusive interventions", WSDM 2019 (moved
 results); Hunter, "MM algorithms for generalized Bradley-Terry models", 2004 (the iteration); Guo, Liu, Wang,
@@ -45,7 +47,9 @@ CASCADE_ROUNDS: Final = 12  # from the top each settles one rank more, and there
 GRID: Final = (0.0, 0.25, 0.5, 0.75, 1.0)  # of s and t
 POWERS: Final = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 STEPS: Final = (2**-3, 2**-4, 2**-5)  # around the best of it: sums of these are exact
-SHARE_MIN: Final = 1e-3  # a rank that is looked at less is of no use for an estimate
+# A rank that is looked at less is of no use for an estimate, and one click there, which a model has held for
+# next to impossible, would outweigh all others by which models are told apart.
+SHARE_MIN: Final = 1e-2
 PRIOR: Final = 5.0  # looks at the usual result that count in each worth: few looks say little
 FOLDS: Final = 5
 SEED: Final = 1  # the same log has the same figures
@@ -100,24 +104,51 @@ class _Shown(NamedTuple):
 def examination_of(lists: Sequence[ShownList]) -> Examination:
     """Fit all models to lists, and take the one that explains clicks left out best."""
     shown = _arrays_of(lists)
-    explained = _explained_left_out(shown)
+    by_query = _explained_left_out(shown)
+    explained = {name: float(of_queries.sum()) for name, of_queries in by_query.items()}
     # Where nothing moved nothing tells them apart: then the first, which supposes least of readers.
     model = max(explained, key=explained.__getitem__)
+    if model == POSITION and _is_within_error(by_query[POSITION] - by_query[POWER]):
+        model = POWER
     second = max(value for name, value in explained.items() if name != model)
     return _examination(shown, model, explained[model] - second)
 
 
-def examinations_redrawn(
-    lists: Sequence[ShownList], model: str, count: int
-) -> Iterator[tuple[list[ShownList], Examination]]:
-    """Yield the lists with clicks drawn anew, Poisson numbers of the mean that was, and the shares by these.
+class RedrawnClicks(NamedTuple):
+    """Clicks of readers that are as a model says, and the shares by these."""
 
-    How much anything that is computed of lists and shares varies over them is its error (the bootstrap).
+    lists: list[ShownList]
+    shares: Examination
+
+
+def worths_by(lists: Sequence[ShownList], shares: Examination) -> Floats:
+    """Return the share of readers that click on a result they look at: a row a list, NaN as in the shares."""
+    shown = _arrays_of(lists)
+    is_known = np.isfinite(shares.by_list)
+    looked = np.where(is_known, np.nan_to_num(shares.by_list) * shown.clients[:, None], 0.0)
+    worth = _worth_of(_sums_by_result(shown, shown.clicks * is_known), _sums_by_result(shown, looked))
+    return np.where(is_known, worth[shown.numbers], np.nan)
+
+
+def examinations_redrawn(
+    lists: Sequence[ShownList], shares: Examination, worths: Floats, count: int
+) -> Iterator[RedrawnClicks]:
+    """Yield the lists with clicks drawn as the model has them, and the shares by these.
+
+    How much anything that is computed of lists and shares varies over them, and how far its mean is from what
+    it would be by the shares and worths that they are drawn by, is its error: the parametric bootstrap. One
+    that draws anew from the clicks themselves sees how noisy these are, but not that shares which are fitted
+    to noise are wrong to one side. Where no share is known clicks stay as they are.
     """
     random = np.random.default_rng(SEED)
+    shown = _arrays_of(lists)
+    clicked = np.minimum(1.0, np.nan_to_num(shares.by_list * worths))
+    is_known = np.isfinite(shares.by_list)
     for _ in range(count):
-        redrawn = [each._replace(clicks=random.poisson(each.clicks).tolist()) for each in lists]
-        yield redrawn, _examination(_arrays_of(redrawn), model, 0.0)
+        drawn = random.binomial(shown.clients.astype(np.int64)[:, None], clicked)
+        clicks = np.where(is_known, drawn, shown.clicks).astype(np.int64).tolist()
+        redrawn = [each._replace(clicks=row) for each, row in zip(lists, clicks, strict=True)]
+        yield RedrawnClicks(redrawn, _examination(_arrays_of(redrawn), shares.model, 0.0))
 
 
 def _examination(shown: _Shown, model: str, gain: float) -> Examination:
@@ -252,20 +283,29 @@ def _cascade_shares(shown: _Shown, stop: float, stop_by_worth: float) -> Floats:
     shares = np.ones(shown.results.shape)
     for _ in range(CASCADE_ROUNDS):
         looked = _sums_by_result(shown, shown.is_there * shares * shown.clients[:, None])
-        usual = clicks.sum() / max(looked.sum(), 1.0)
-        worth = np.minimum(1.0, (clicks + PRIOR * usual) / (looked + PRIOR))
-        worths = shown.is_there * worth[shown.numbers]
+        worths = shown.is_there * _worth_of(clicks, looked)[shown.numbers]
         goes_on = 1.0 - worths * np.minimum(1.0, stop + stop_by_worth * worths)
         shares[:, 1:] = np.maximum(np.cumprod(goes_on, axis=1)[:, :-1], SHARE_MIN)
     return shares
 
 
+def _worth_of(clicks: Floats, looked: Floats) -> Floats:
+    """Return the worth of each result by its clicks and the readers that have looked at it."""
+    usual = clicks.sum() / max(looked.sum(), 1.0)
+    worth: Floats = np.minimum(1.0, (clicks + PRIOR * usual) / (looked + PRIOR))
+    return worth
+
+
 # --- How well shares explain clicks ---
 
 
-def _explained_left_out(shown: _Shown) -> dict[str, float]:
-    """Return by model the mean log-likelihood of clicks of queries that it was not fitted to."""
-    explained, n_clicks = dict.fromkeys(_FITS, 0.0), 0.0
+def _explained_left_out(shown: _Shown) -> dict[str, Floats]:
+    """Return by model the log-likelihood of the clicks of each query that it was not fitted to.
+
+    They are shares of the number of clicks, so that their sum is the mean of a click.
+    """
+    n_queries = int(shown.query.max(initial=-1)) + 1
+    explained, n_clicks = {name: np.zeros(n_queries) for name in _FITS}, 0.0
     for fold in range(FOLDS):
         is_out = shown.query % FOLDS == fold
         out, rest = _part(shown, is_out), _part(shown, ~is_out)
@@ -273,18 +313,32 @@ def _explained_left_out(shown: _Shown) -> dict[str, float]:
             shares = {name: fit(rest, out) for name, fit in _FITS.items()}
             is_known = np.isfinite(np.stack(list(shares.values()))).all(axis=0)  # the same clicks for both
             for name, of_model in shares.items():
-                explained[name] += _likelihood(out, np.where(is_known, of_model, np.nan))
+                of_lists = _likelihoods(out, np.where(is_known, of_model, np.nan))
+                explained[name] += np.bincount(out.query, of_lists, n_queries)
             n_clicks += float((out.clicks * is_known).sum())
-    return {name: total / n_clicks if n_clicks else 0.0 for name, total in explained.items()}
+    return {name: of_queries / max(n_clicks, 1.0) for name, of_queries in explained.items()}
+
+
+def _is_within_error(differences: Floats) -> bool:
+    """Tell whether a sum that is not below 0 is above it by less than a standard error, but not just 0."""
+    total = float(differences.sum())
+    return 0.0 < total < float(np.sqrt(len(differences)) * differences.std(ddof=1))
 
 
 def _likelihood(shown: _Shown, shares: Floats) -> float:
-    """Return the log-likelihood of where clicks are, given how many each result has."""
+    return float(_likelihoods(shown, shares).sum())
+
+
+def _likelihoods(shown: _Shown, shares: Floats) -> Floats:
+    """Return by list the log-likelihood of where clicks are, given how many each result has."""
     is_known = shown.is_there & np.isfinite(shares)
     looked = np.where(is_known, np.nan_to_num(shares) * shown.clients[:, None], 0.0)
     of_result = _sums_by_result(shown, looked)[shown.numbers]
     counts = is_known & (shown.clicks > 0)
-    return float((shown.clicks[counts] * np.log(looked[counts] / of_result[counts])).sum())
+    by_place = np.zeros(shown.clicks.shape)
+    by_place[counts] = shown.clicks[counts] * np.log(looked[counts] / of_result[counts])
+    of_lists: Floats = by_place.sum(axis=1)
+    return of_lists
 
 
 def _moved_count(shown: _Shown, shares: Floats) -> int:

@@ -31,6 +31,8 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from peers.link_graph.slot_ranks import PageLinks, RankSums, SlotRanks, SlotRows, Statement, Version
 
 RETRY_S: Final = 2.0
+# Of the tolerance, what the last sweep in a slot changes: it is not told, so it costs a sweep or two alone.
+SETTLED_SHARE: Final = 0.1
 NUMBER_SOUND_MAX: Final = 1 << 52  # greater ones of a version are from an owner that made them up
 
 
@@ -85,9 +87,9 @@ class _Told:
 class RankExchange:
     """The ranks of all slots that one peer owns.
 
-    A statement is made anew when it has changed by more than `tolerance` for each page that it names, and so
-    has a sweep. What is not told is damped once more with each link that it would have gone on by, so all
-    ranks together differ from the exact ones by at most
+    A statement is made anew when it has changed by more than `tolerance` for each page that it names, and
+    sweeps go on until one changes less than that. What is not told is damped once more with each link that
+    it would have gone on by, so all ranks together differ from the exact ones by at most
 
         tolerance * (pages + links between slots) / (1 - d)
     """
@@ -230,7 +232,7 @@ class RankExchange:
         """Rank the slots with changes, and make statements of sums that differ by more than the tolerance."""
         for slot in self._unsettled:
             ranks, told = self._slots[slot], self._told[slot]
-            ranks.settle(self._tolerance)
+            ranks.settle(SETTLED_SHARE * self._tolerance)
             for target in ranks.targets:
                 sums, last = ranks.sums_for(target), told.get(target)
                 if last is None or _is_changed(last.statement.sums, sums, self._tolerance):

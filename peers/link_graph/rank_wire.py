@@ -5,7 +5,7 @@ A statement that is larger than a message comes in parts, which are put together
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -54,6 +54,10 @@ class RankReader:
                 sums = self._joined(peer, part, sums)
             if sums is not None:
                 yield SumsTold(part.source, part.target, Statement(Version(part.number, peer), sums))
+
+    def keep(self, peers: Set[str]) -> None:
+        """Drop the parts that all but these peers have sent: nobody sends the rest of them."""
+        self._partial = {peer: parts for peer, parts in self._partial.items() if peer in peers}
 
     def _joined(self, peer: str, part: SumsPart, sums: RankSums) -> RankSums | None:
         """Put a part to the others; return all of them when none is missing."""

@@ -150,6 +150,7 @@ class RankWork:
         elif ownership is not None:
             self._owners = SlotsOwned(ownership, self._me)
             exchange.change_owners(self._owners)
+            self._reader.keep(ownership.alive)
             for slot in self._hosts.keys() - exchange.slots.keys():
                 del self._hosts[slot]
             for slot in self._tops.keys() - exchange.slots.keys():

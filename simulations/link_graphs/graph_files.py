@@ -56,7 +56,7 @@ def _of_lines(folder: Path) -> NamedGraph:
     numbers = gzip.decompress((folder / "page-edges.tsv.gz").read_bytes()).split()
     links = np.fromiter(map(int, numbers), np.int64, len(numbers)).reshape(-1, 2)
     graph = graph_of(len(urls), links[:, 0], links[:, 1])
-    columns = np.array([list(map(int, row[2:])) for row in rows] or [[]], np.int64).T
+    columns = np.array([list(map(int, row[2:4])) for row in rows] or [[]], np.int64).T
     is_page, same_as = columns[0] if rows else NOTHING, NOTHING
     if len(columns) > 1:  # graphs of before contents were told have one
         same_as = columns[1]

@@ -1,48 +1,85 @@
 """Ranks of a mesh: how exact they come to be, what is said for it, and what they take of a peer. [io]
 
 python -m tests.benchmarks.bench_page_ranks mesh 1,3,8      simulated peers with all their actors
+python -m tests.benchmarks.bench_page_ranks mesh 3 --graph cnr-2000 --pages 100000
+    the same on a graph of WebGraph, or the folder of an export; of many pages the first ones
 python -m tests.benchmarks.bench_page_ranks work 100000     pages of one peer, in this process
 """
 
 from __future__ import annotations
 
+import argparse
 import resource
-import sys
 import time
+from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from mesh.actors.ownership import Ownership
 from mesh.slots import SlotTable
 from peers.link_graph.rank_work import LinkedTo, RankNews, RankWork
 from peers.link_graph.wire_messages import SUM_NAME_BYTES, RanksTold
-from simulations.link_graphs.drawn_graph import drawn_graph
+from simulations.link_graphs.drawn_graph import DrawnGraph, drawn_graph
+from simulations.link_graphs.graph import part_of
+from simulations.link_graphs.graph_files import read_named_graph
 from simulations.link_graphs.ranks import distance, exact_ranks, tau_of_top
-from tests.simulations.test_page_ranks import ToldMesh
+from tests.simulations.test_link_graph import SLOTS
+from tests.simulations.test_page_ranks import RANKED, ToldMesh
 
-SLOTS = 50_000
+SLOTS_OF_PEER = 50_000
+SLOTS_OF_WEB = 1_024  # of a graph of some hundred hosts: most of them have their own
 PAGES_OF_HOST = 500
+LINKS_MAX = 10_000_000
 
 
-def mesh(peers: int) -> None:
-    """Print L1, tau, and messages and bytes about ranks for each page, from nothing and after changes."""
-    told = ToldMesh(peers, seed=90 + peers)
-    for what in ("from nothing", "after 5 % changed links"):
+def mesh(peers: int, graph: DrawnGraph | None) -> None:
+    """Print L1, tau, and messages and bytes about ranks for each page, from nothing and after changes.
+
+    Between them 5 % of the links change, and while that is told a peer dies as by kill -9, and starts again.
+    """
+    rules = replace(RANKED, ranks_links_max=LINKS_MAX)
+    n_slots = SLOTS if graph is None else SLOTS_OF_WEB
+    told = ToldMesh(peers, seed=90 + peers, graph=graph, rules=rules, slot_count=n_slots)
+    n_pages = len(told.urls)
+    print(f"{peers} peers, {n_pages} pages, {told.told.link_count} links", flush=True)
+    for what in ("from nothing", "after kill -9 and 5 % changed links"):
         told.rest()
         found, exact = told.found_ranks(), exact_ranks(told.told)
         tallies = [tally for kind, tally in told.world.traffic.sent.items() if kind.startswith("Ranks")]
-        sent = sum(tally.messages for tally in tallies) / len(found)
-        size = sum(tally.bytes for tally in tallies) / len(found)
+        sent = sum(tally.messages for tally in tallies) / n_pages
+        size = sum(tally.bytes for tally in tallies) / n_pages
+        used = resource.getrusage(resource.RUSAGE_SELF)
         print(
-            f"{peers} peers {what}: L1 {distance(found, exact):.5f} tau {tau_of_top(found, exact):.4f} "
-            f"messages a page {sent:.2f} bytes a page {size:.0f}"
+            f"  {what}: L1 {distance(found, exact):.5f} tau {tau_of_top(found, exact):.4f} "
+            f"messages a page {sent:.3f} bytes a page {size:.0f}; {told.world.now:.0f} virtual s, "
+            f"{used.ru_utime + used.ru_stime:.0f} CPU s, {used.ru_maxrss / 1024:.0f} MiB at most",
+            flush=True,
         )
-        told.change_links(0.05)
+        if what == "from nothing":
+            changed = told.change_links(0.05)
+            victim = told.machines[-1]
+            told.pass_time(3.0)
+            victim.crash(is_power_loss=True)
+            told.pass_time(20.0)
+            victim.start()
+            told.pass_time(40.0)
+            told.tell(changed)  # what an owner had not stored when it died is visited again
+            told.pass_time(5.0)
+
+
+def graph_in(path: Path, n_pages: int) -> DrawnGraph:
+    """Read the first pages of a graph with the links between them; in one without names 500 are a host."""
+    named = read_named_graph(path)
+    is_in = np.arange(named.graph.page_count) < n_pages
+    graph = part_of(named.graph, is_in)
+    pages = np.arange(graph.page_count)
+    return DrawnGraph(graph, named.host[is_in] if named.urls else pages // PAGES_OF_HOST)
 
 
 def work(page_count: int) -> None:
     """Print what one of two peers takes that has the pages of a drawn graph, about half of them its own."""
-    view = Ownership("ann", SlotTable({"ann": 100, "bob": 100}, SLOTS, 2), ("ann", "bob"))
+    view = Ownership("ann", SlotTable({"ann": 100, "bob": 100}, SLOTS_OF_PEER, 2), ("ann", "bob"))
     graph, host = drawn_graph(page_count, page_count // PAGES_OF_HOST, 1)
     slot = np.array([view.slot_of(f"h{number}.test") for number in range(int(host.max()) + 1)])[host]
     targets = np.zeros(graph.link_count, np.dtype([("slot", ">u2"), ("name", ">i8"), ("rest", "V12")]))
@@ -73,8 +110,15 @@ def work(page_count: int) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "work":
-        work(int(sys.argv[2]))
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("what", choices=("mesh", "work"))
+    arguments.add_argument("numbers", help="of peers, by comma; of pages")
+    arguments.add_argument("--graph", type=Path)
+    arguments.add_argument("--pages", type=int, default=1 << 40)
+    given = arguments.parse_args()
+    if given.what == "work":
+        work(int(given.numbers))
     else:
-        for peers in map(int, sys.argv[2].split(",")):
-            mesh(peers)
+        read = graph_in(given.graph, given.pages) if given.graph else None
+        for n_peers in map(int, given.numbers.split(",")):
+            mesh(n_peers, read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any, Final
@@ -83,3 +84,8 @@ def test_two_peers_rank_a_site_as_a_solver_does(tmp_path: Path) -> None:
             status, page = get(lab.gateways()[0], "/backlinks?url=http://b.test/")
             assert status == 200
             assert f"PageRank: {exact['http://b.test/']:.2f}" in page
+            exported = tianmesh("export", "graph", "--config", data, "--out", tmp_path / "graph")
+            assert exported.returncode == 0, exported.stderr
+            lines = gzip.decompress((tmp_path / "graph" / "page-vertices.tsv.gz").read_bytes()).decode()
+            rows = [line.split("\t") for line in lines.splitlines()]
+            assert {row[1]: float(row[4]) for row in rows} == pytest.approx(exact, abs=1e-6)

@@ -95,11 +95,12 @@ class Mesh:
         started: int = 9,
         rules: LinkGraphRules | None = KEPT,
         settings: CrawlSettings = SETTINGS,
+        slot_count: int = SLOTS,
     ) -> None:
         self.random = Random(seed)
         self.network = Network(random_of(seed, "network"))
         self.world = World(self.network, start_s=1_000.0)
-        self.members = Members(seed, machines, replicas=2, slot_count=SLOTS)
+        self.members = Members(seed, machines, replicas=2, slot_count=slot_count)
         self.web = LinkedWeb(seed)
         self.policies = 0
         doors: dict[str, VirtualDoor] = {}

@@ -27,11 +27,11 @@ from peers.link_graph.wire_messages import (
 )
 from peers.policy.graph_rules import LinkGraphRules
 from simulations.faults.machine import Machine
-from simulations.link_graphs.drawn_graph import drawn_graph
+from simulations.link_graphs.drawn_graph import DrawnGraph, drawn_graph
 from simulations.link_graphs.graph import graph_of
 from simulations.link_graphs.ranks import distance, exact_ranks, tau_of_top
 from simulations.traces.columns import Floats
-from tests.simulations.test_link_graph import SETTINGS, Mesh
+from tests.simulations.test_link_graph import SETTINGS, SLOTS, Mesh
 
 RANKED = LinkGraphRules(ranks=True)
 REST_S = 600.0
@@ -89,23 +89,34 @@ def test_a_web_that_is_crawled_is_ranked_as_power_iteration_does() -> None:
 
 
 class ToldMesh(RankingMesh):
-    """Machines that are told of the pages of a drawn graph, as if they had visited them."""
+    """Machines that are told of the pages of a graph, as if they had visited them."""
 
-    def __init__(self, machines: int, seed: int, started: int = 9, page_count: int = 1_200) -> None:
+    def __init__(
+        self,
+        machines: int,
+        seed: int,
+        started: int = 9,
+        page_count: int = 1_200,
+        graph: DrawnGraph | None = None,
+        rules: LinkGraphRules = RANKED,
+        slot_count: int = SLOTS,
+    ) -> None:
+        """Begin; without a graph one of so many pages is drawn."""
         once = replace(SETTINGS, revisit_after_s=inf)
-        super().__init__(machines, seed, started, RANKED, once)
-        self.told, host = drawn_graph(page_count, 40, seed)
+        super().__init__(machines, seed, started, rules, once, slot_count)
+        self.told, host = graph or drawn_graph(page_count, 40, seed)
         self.urls = [f"http://h{number}.example/{page}" for page, number in enumerate(host.tolist())]
-        self.visits = [1] * page_count
-        self.tell(range(page_count))
+        self.visits = [1] * len(self.urls)
+        self.tell(range(len(self.urls)))
 
     def tell(self, pages: Iterable[int]) -> None:
         """Tell the owners of these pages of their links, as far as they run."""
         by_owner: dict[str, list[PageLinked]] = defaultdict(list)
         view = self.running[0].ownership
         assert view is not None
+        starts = self.told.starts
         for page in pages:
-            url, targets = self.urls[page], self.told.successors[page].tolist()
+            url, targets = self.urls[page], self.told.target[starts[page] : starts[page + 1]].tolist()
             links = tuple(FoundLink(self.urls[target], "") for target in targets)
             slot = view.slot_of(host_of(url))
             stamp = Stamp(self.visits[page], 1_000.0 + self.visits[page])
@@ -116,8 +127,8 @@ class ToldMesh(RankingMesh):
                 source, target = (Address(machine.peer, name) for name in ("controller", "link_graph"))
                 self.world.deliver(source, target, PagesLinked(some))
 
-    def change_links(self, share: float) -> None:
-        """Have this share of the links lead elsewhere, half of them to nowhere."""
+    def change_links(self, share: float) -> list[int]:
+        """Have this share of the links lead elsewhere, half of them to nowhere; return their pages."""
         random = np.random.default_rng(self.random.getrandbits(32))
         graph = self.told
         changed = random.random(graph.link_count) < share
@@ -128,6 +139,7 @@ class ToldMesh(RankingMesh):
         for page in pages:
             self.visits[page] += 1
         self.tell(pages)
+        return pages
 
     def found_ranks(self) -> Floats:
         return np.array([self.rank(url) or 0.15 for url in self.urls])

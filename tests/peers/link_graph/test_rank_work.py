@@ -21,7 +21,7 @@ from peers.link_graph.rank_work import (
 )
 from peers.link_graph.slot_ranks import DAMPING, RankSums, Statement, Version
 from peers.link_graph.source_row import TargetLink, row_after
-from peers.link_graph.wire_messages import HeldSums, RanksHeld, RanksTold
+from peers.link_graph.wire_messages import SUMS_MAX, HeldSums, RanksHeld, RanksTold
 
 ALONE = Ownership("ann", SlotTable({"ann": 100}, 64, 2), ("ann",))
 BOTH = Ownership("ann", SlotTable({"ann": 100, "bob": 100}, 64, 2), ("ann", "bob"))
@@ -144,3 +144,21 @@ def test_the_greatest_version_of_an_owner_before_does_not_bind_the_next() -> Non
     new = SumsTold(source, target, Statement(Version(1, "cyd"), RankSums(np.array([0]), np.array([0.5]))))
     outcome = work.run(RankNews(messages=[("cyd", wire(new))]), 4.0)
     assert outcome.messages == (("cyd", RanksHeld((HeldSums(source, target, 1, "cyd"),))),)
+
+
+def test_parts_of_a_statement_go_with_the_member_that_sent_them() -> None:
+    work = RankWork("ann", 100)
+    work.run(RankNews(BOTH), 0.0)
+    whole = told(0.01, 1, SUMS_MAX + 5)
+    first, last = (
+        part for message in messages_of([whole]) if isinstance(message, RanksTold) for part in message.parts
+    )
+    work.run(RankNews(messages=[("bob", RanksTold((first,)))]), 1.0)
+    assert work._reader._partial.keys() == {"bob"}
+    work.run(RankNews(BOTH), 2.0)
+    assert work._reader._partial.keys() == {"bob"}
+    work.run(RankNews(ALONE), 3.0)
+    assert not work._reader._partial
+    work.run(RankNews(BOTH, messages=[("bob", RanksTold((last,)))]), 4.0)
+    outcome = work.run(RankNews(messages=[("bob", RanksTold((first, last)))]), 5.0)
+    assert outcome.view.rank_of(slot_of_owner("ann"), SUMS_MAX) == pytest.approx(LEAST + 0.01)
