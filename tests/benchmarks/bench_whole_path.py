@@ -70,7 +70,7 @@ def crawl(web: ServedWeb, folder: Path) -> float:
         "--seeds",
         write_seeds(web, folder),
     ]
-    # As a peer that is installed, and as Scrapy here: without compiling its modules at each start, 2 s of CPU.
+    # As a peer that is installed, and as Scrapy here: not compiling its modules at each start, 2 s of CPU.
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder.parent / "bytecode")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     words = [str(word) for word in command]

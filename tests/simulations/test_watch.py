@@ -24,8 +24,8 @@ from peers.watch.notices import Notices
 from peers.watch.watch_list import list_body, watch_of
 from peers.watch.wire_messages import Notice
 from simulations.faults.clock import VirtualClock
-from simulations.faults.final_checks import ledger_of
 from simulations.faults.machine import Machine
+from simulations.faults.stores.versions import ledger_of
 from simulations.webs.changing_web import GONE, ChangingWeb, is_shown
 from simulations.webs.web import Served, WebShape
 from simulations.world.chance import random_of

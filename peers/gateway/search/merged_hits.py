@@ -219,7 +219,7 @@ class MergedHits:
         # A cursor tells the place in the order by definitions, which is not known yet.
         start = self._start = task.start
         end = min(start + task.k, SNIPPETS_MAX)
-        hits[:end] = [each._replace(under=()) for each in hits[:end]]
+        hits[:end] = [msgspec.structs.replace(each, under=()) for each in hits[:end]]
         self.page = hits[start:end]
         self.to_read = hits[: max(end, DEFINED_AMONG)]
         self._next = ""
@@ -338,9 +338,7 @@ class MergedHits:
             also_at=self._also_at(ranked) if ranked.under else (),
             section=section and harmless(section),
             section_id=excerpt.section_id if section else "",
-            synopsis=excerpt.synopsis and "
-".join(map(harmless, excerpt.synopsis.split("
-"))),
+            synopsis=excerpt.synopsis and "\n".join(map(harmless, excerpt.synopsis.split("\n"))),
             entries=excerpt.entries,
             definition=snippet if excerpt.definition and self._defined else "",
             words=tuple(map(harmless, excerpt.words)) if excerpt.words else (),
