@@ -146,7 +146,14 @@ def test_every_page_is_read_by_everybody_on_every_screen(browser: webdriver.Chro
             day = datetime.now(UTC).date().isoformat()
             paths = {
                 "/": ["/"],
-                "/search": ["/search?q=gneiss", "/search?q=gneyss", f"/search?q=gneiss+asof:{day}"],
+                "/search": [
+                    "/search?q=gneiss",
+                    "/search?q=gneyss",
+                    "/search?q=define:gneiss",
+                    f"/search?q=gneiss+asof:{day}",
+                ],
+                "/groups": [f"/groups?q=gneiss&by={by}" for by in ("words", "kind", "site")],
+                "/hubs": ["/hubs?q=gneiss"],
                 "/live": ["/live?q=gneiss"],
                 "/compare": ["/compare?q=gneiss"],
                 "/watch": ["/watch"],
