@@ -254,21 +254,22 @@ class PagesInProgress:
         is_that = since == 0 if before.outcome == "D200" else before.outcome in UNCHANGED and since > 0
         return newest if is_that else None
 
-    def _is_unchanged(self, page: Page, document: Document | None) -> bool:
-        """Tell whether an answer brings the last version of the archive again.
+    def _version_again(self, page: Page, document: Document | None) -> Place | None:
+        """Return the version of the archive that an answer brings again, None if it brings another.
 
         Then it is no version of its own, as if the server had said that the page is not modified.
         """
-        if page.outcome != "D200":
-            return False
-        before, newest = page.taken.before, self._current_version(page.state, page.taken)
-        return (
-            before is not None
-            and newest is not None
-            and page.digest == before.digest
+        if page.finding is not Finding.SAME or page.outcome != "D200":
+            return None
+        newest = self._current_version(page.state, page.taken)
+        is_same = (
+            newest is not None
+            and page.taken.before is not None
+            and page.digest == page.taken.before.digest
             and newest.status == page.status
             and newest.has_document == (document is not None)
         )
+        return newest if is_same else None
 
     def leave(self, state: HostState, taken: QueuedUrl, fetched: PageFetched, now: float) -> None:
         """Be done with a page that is as it was: there is nothing to parse, to store or to index.
@@ -366,8 +367,8 @@ class PagesInProgress:
                 self._frontier.traps.note(page.state, parsed.url, parsed.text_shape)
             if self.counted is not None:
                 page.counted = self.counted.visit_of(parsed, page.state.slot, page.stamp.fetched_at)
-        if page.finding is Finding.SAME and self._is_unchanged(page, parsed.document):
-            return self._leave_unchanged(page, now)
+        if (again := self._version_again(page, parsed.document)) is not None:
+            return self._leave_unchanged(page, again, now)
         sends = [self._have_stored(page, parsed.records, parsed.document)]
         if parsed.watched is not None and page.finding in NEW_TEXT:
             mark = page.text.to_bytes(4, "big") if page.text else page.digest
@@ -487,10 +488,15 @@ class PagesInProgress:
         self._routing.append((page, self._links_of(page)))
         self.route(now)
 
-    def _leave_unchanged(self, page: Page, now: float) -> list[Send]:
-        """Let the links of a page go on their way that the archive has as it was read."""
+    def _leave_unchanged(self, page: Page, newest: Place, now: float) -> list[Send]:
+        """Let the links of a page go on their way that the archive has as it was read.
+
+        The link graph may not have them: it may have been wanted since that version came.
+        """
         self._take_out(page.taken.url)
         page.outcome = SAME
+        if self.linked is not None:
+            self.linked.append(_linked(page)._replace(stamp=newest.stamp))
         if self.counted is not None and page.counted is not None:
             self.counted.add(page.counted)
         self._routing.append((page, self._links_of(page)))

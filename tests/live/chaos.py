@@ -16,6 +16,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from peers.crawler.frontier.store import COMPANY_S
 from tests.live.access_log import Access, Excuse, assert_polite, by_host, repeats, unexcused
 from tests.live.archives import archived_urls
 from tests.live.lab_process import wait_for
@@ -34,8 +35,9 @@ from tests.live.searching import (
 from tests.live.truth import Truth
 from tests.patience import PATIENCE_S
 
-# What a peer fetches becomes durable within this time: it is parsed, stored here and by a standby.
-UNSETTLED_S: Final = 5.0
+# What a peer fetches becomes durable within this time: it is parsed, stored here and by a standby, which
+# hears that it is done when news of its slot goes there.
+UNSETTLED_S: Final = 5.0 + COMPANY_S
 RECOVERY_S: Final = 10.0  # from the return of a peer until it has taken what it missed
 WHOLE_S: Final = 3 * PATIENCE_S  # a standby comes in for one that is away after 20 s
 REPLICAS: Final = 2

@@ -13,6 +13,7 @@ from typing import Final, cast
 
 import pytest
 
+from peers.crawler.frontier.store import COMPANY_S
 from peers.crawler.gaps import LoggedFetch, audit
 from tests.live.access_log import Access, Excuse, page_counts
 from tests.live.lab_process import get, wait_for
@@ -31,7 +32,7 @@ ANSWER_S: Final = 0.02
 KILLS: Final = 10
 KILLED_S: Final = 0.5
 # What was asked so long before a kill, or answered to who was killed, need not have become durable.
-UNSETTLED_S: Final = 5.0
+UNSETTLED_S: Final = 5.0 + COMPANY_S
 
 
 class _Web:

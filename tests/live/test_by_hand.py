@@ -16,6 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from bootstrap.toml_edit import with_settings
+from mesh.counts import counted
 from mesh.keys.key_file import load_administrator
 from tests.live.lab_process import node, tianmesh, wait_for
 from tests.live.sites import GBK_HOST, gbk_site
@@ -67,7 +68,7 @@ def test_init_bootstrap_peers_seed_search_and_status(
         monkeypatch.setenv("TIANMESH_DATA", str(config_1.parent))
         seeded = tianmesh("seed", *web.seeds, "--gateway", gateways[0])
         assert seeded.returncode == 0
-        assert seeded.stdout == f"{len(web.seeds)} of {len(web.seeds)} seeds accepted\n"
+        assert seeded.stdout == f"{len(web.seeds)} of {counted(len(web.seeds), 'seed')} accepted\n"
 
         def is_done() -> bool:
             total = json.loads(tianmesh("status", "--gateway", gateways[0], "--json").stdout)["total"]

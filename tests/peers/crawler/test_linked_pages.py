@@ -14,12 +14,18 @@ from mesh.stamp import Stamp
 from peers.crawler.model.messages import PageLinked, PagesLinked
 from peers.crawler.model.url_rows import ICON_HOPS
 from peers.crawler.model.wire_messages import FoundLink
+from peers.crawler.pages_in_progress import FLUSH_S
 from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.rules import EVERYTHING, Policy, policy_bytes
-from peers.storage.messages import PageStored
+from peers.storage.messages import PageStored, StorePage
 from tests.helpers import fetched, parsed
 from tests.peers.crawler.desk import HOME, Desk, of_kind
-from tests.peers.crawler.test_visiting_again import question_in, row_at, stored_with_validators
+from tests.peers.crawler.test_visiting_again import (
+    keep_in_archive,
+    question_in,
+    row_at,
+    stored_with_validators,
+)
 
 LINKS = (FoundLink("http://b.test/", "words"), FoundLink("http://b.test/icon.png", hops=ICON_HOPS))
 
@@ -47,6 +53,24 @@ def test_a_page_is_told_with_its_links_when_it_is_stored_and_without_its_icon() 
     assert said.document is not None
     assert (page.url, page.stamp, page.title) == (HOME, Stamp(1, 1_000.0), said.document.title)
     assert page.links == LINKS[:1]
+
+
+def test_a_page_from_before_the_graph_is_told_when_it_comes_again_as_it_was() -> None:
+    """It is no version of its own: its links are those of the version that the archive has."""
+    desk = Desk(revisit_after_s=100.0, robots_ttl_s=1e9).with_home_asked()
+    desk.tell(fetched(HOME, started_at=desk.now))
+    (first,) = of_kind(desk.tell(parsed(HOME, *LINKS, digest=b"one page"), "parser"), StorePage)
+    keep_in_archive(desk, first.page.stamp)
+    assert linked(desk.tell(PageStored(HOME, first.page.stamp), "cell")) == []
+    desk.wake(FLUSH_S)
+    obey(desk, LinkGraphRules())
+    desk.now = row_at(desk, HOME).due_s
+    desk.wake()
+    desk.tell(fetched(HOME, started_at=desk.now))
+    sends = desk.tell(parsed(HOME, *LINKS, digest=b"one page"), "parser")
+    assert of_kind(sends, StorePage) == []
+    [page] = linked([*sends, *desk.wake(FLUSH_S)])
+    assert (page.url, page.stamp, page.links) == (HOME, first.page.stamp, LINKS[:1])
 
 
 def test_a_page_that_is_not_to_be_found_is_told_to_link_nowhere() -> None:
