@@ -1,6 +1,7 @@
 # make demo    crawl and search the bundled web with three peers
 # make test    lint, types and all tests: everything that is promised, with what is in the repository
 # make quick   the same without those that start real peers, servers or a browser
+# make live    those alone, but for what is timed
 # make test-more   what larger data beside the repository adds, and larger meshes; says what it skips
 # make soak    a thousand fresh seeds of simulated faults; can be stopped and gone on with
 # make wheel   build the wheel for all machines of this kind, of any Python from 3.11 on
@@ -11,32 +12,26 @@ BIN := .venv/bin
 # Tests start hundreds of processes: each would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: .venv demo test live beside-live quick test-more quarantine soak kernels lint bench quality fit wheel release clean
+.PHONY: .venv demo test live quick test-more quarantine soak kernels lint bench quality fit wheel release clean
 
 demo: .venv/product
 	$(BIN)/tianmesh demo
 
-# Those with real peers wait for a third of the time: three at once on two cores, the longest first. Beside them, with
-# what they leave, go those that compute, and what reads the sources; each shows what it says when it has ended. What is
-# timed goes after them, one by one: it needs the machine for itself.
+# Those that compute go before those with real peers, which wait for a third of the time: three of these at once on
+# two cores, the longest first. What is timed goes after them, one by one: it needs the machine for itself.
 LONGEST = $(patsubst %,tests/live/test_%.py,campaign backup lab_launch lying_member addresses crash descriptors \
   documented_commands every_page) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty importing topics \
   regenerated_sites visiting_again aliases relay by_hand unreachable entities live_search inventing_member damaged_table)
 LIVE = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell grep -rl 'mark.live' tests --include='test_*.py')))
-UNIT = $(BIN)/pytest -m 'not live and not more' --numprocesses auto --dist worksteal --durations 20
-test: kernels
-	$(MAKE) --jobs 3 --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync) lint live beside-live
+test: quick live
 	$(BIN)/pytest -m 'timed and not more' --durations 20 $(LIVE)
 
 live: kernels
 	$(BIN)/pytest -m 'live and not timed and not more' --numprocesses 3 --dist loadfile --no-loadscope-reorder \
 	  --durations 20 $(LIVE)
 
-beside-live: kernels
-	nice -n 10 $(UNIT)
-
 quick: lint kernels
-	$(UNIT)
+	$(BIN)/pytest -m 'not live and not more' --numprocesses auto --dist worksteal --durations 20
 
 # Those that want data of others, in a folder ../shared; without it they are skipped, by name.
 test-more: .venv/tests kernels

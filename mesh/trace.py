@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import msgpack
 
+from mesh.counts import Count
 from mesh.errors import ConfigError
 from mesh.trace_blocks import MAGIC, Block, TraceDamage, pack_block, read_blocks
 
@@ -233,7 +234,7 @@ def _pages_of_blocks(
     elif end.get("pages") != n_pages:
         _tell(
             path,
-            TraceDamage(-1, last, f"pages: {n_pages}, of {end.get('pages')} by its end"),
+            TraceDamage(-1, last, f"has {n_pages} of the {Count(end.get('pages')):page} of its end"),
             damages,
         )
 

@@ -246,7 +246,7 @@ def _show_found(answer: dict[str, Any]) -> None:
 def _show_groups(told: dict[str, Any]) -> None:
     console = Console(highlight=False)
     at_least = "" if told["is_exact"] else "at least "
-    console.print(f"[dim]the first {told['n_grouped']:,} of {at_least}{told['total']:,} pages[/dim]")
+    console.print(f"[dim]the first {told['n_grouped']:,} of {at_least}{counted(told['total'], 'page')}[/dim]")
     for group in told["groups"]:
         name = ", ".join(group["names"]) or "others"
         console.print(f"\n[bold]{escape(name)}[/bold] ({len(group['hits']):,})")

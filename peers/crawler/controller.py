@@ -115,7 +115,7 @@ class CrawlStatistics(HolderStatistics, frozen=True):
     outbox: int  # links that no other peer has accepted yet
     anchors_changed: int  # stored pages, of all slots, of whose new link texts the cell has not heard yet
     slots_held: int  # that it crawls
-    held_back: int  # pages that are done, which others do not hear of so far
+    held_back: int  # pages that are done, whose links others have not accepted so far
     turns_lent: int  # of hosts, to members that look at pages once more
     hot_hosts: tuple[tuple[str, int], ...]  # the longest queues, longest first: host and URLs queued
     deaf: int  # gauge: members that accept no links, which others get for them
@@ -330,7 +330,7 @@ class Controller(StoreActor):
             outbox=links.waiting_count,
             anchors_changed=frontier.changed_texts.count,
             slots_held=0 if self._held is None else int(self._held.sum()),
-            held_back=len(self._store.held_back),
+            held_back=self._store.pledged_count,
             turns_lent=visits.lending.lent_count,
             hot_hosts=frontier.hosts.longest_queues(HOT_HOSTS),
             deaf=len(links.deaf.now),

@@ -11,6 +11,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from mesh.client.gateway_client import GatewayClient
+from mesh.counts import counted
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, printable
 
 EPILOG: Final = "Examples: tianmesh graph hits 'search engine'   tianmesh graph hits 搜索引擎 --json"
@@ -34,8 +35,8 @@ def hits(
     console = Console(highlight=False)
     console.print(_table("authority", told["authorities"]))
     console.print(_table("hub", told["hubs"]))
-    around = f"{told['n_pages']:,} pages around {told['n_results']:,} results"
-    print(f"{told['n_links']:,} links between domains, of {around}")
+    around = f"{counted(told['n_pages'], 'page')} around {counted(told['n_results'], 'result')}"
+    print(f"{counted(told['n_links'], 'link')} between domains, of {around}")
     if told["silent"]:
         print(
             f"no answer from {', '.join(map(printable, told['silent']))}: their pages are missing",

@@ -97,7 +97,7 @@ class Mesh:
         ownership = next(machine.ownership for machine in self.running if machine.ownership is not None)
         slot = ownership.slot_of(host_of(url))
         owner = ownership.owner_of(slot)
-        if owner is None or owner not in {machine.peer for machine in self.running}:
+        if owner not in {machine.peer for machine in self.running if machine.ownership is not None}:
             return
         self.visit += 1
         stamp = Stamp(self.visit, 1_000.0 + self.visit)

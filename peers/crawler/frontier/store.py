@@ -247,6 +247,11 @@ class FrontierStore:
         return bool(self._frontier.changes) or self.released_due_s <= self.now
 
     @property
+    def pledged_count(self) -> int:
+        """Rows held back until something happens, not for company."""
+        return len(self.held_back) - sum(len(keys) for _, keys in self._released.values())
+
+    @property
     def has_released(self) -> bool:
         """Does news of pages that are done wait for company?"""
         return bool(self._released)

@@ -155,7 +155,7 @@ def test_hubs_and_authorities_are_looked_for_around_pages(folder: Path, tmp_path
     with pytest.raises(ConfigError, match="cannot read URLs"):
         run("report", folder, "--around", listed)
     text = run("report", folder, "--around", "http://a.test/2#top")
-    assert "authorities, by 1 links between hosts among 3 pages: settled" in " ".join(text.split())
+    assert "authorities, by 1 link between hosts among 3 pages: settled" in " ".join(text.split())
     for given in ("http://nowhere.test/", tmp_path / "missing.txt"):
         with pytest.raises(ConfigError, match=r"none of these|cannot read URLs"):
             run("report", folder, "--around", given)

@@ -161,9 +161,7 @@ def test_the_report_is_for_people(shelf: Shelf) -> None:
     assert "3 pages of 2 hosts in 2 domains; a.test has 66.7% of them" in text
     assert "answers: 304 1, 404 1, queued 1, robots 1" in text
     assert "bytes of markup for one of main text" in text
-    assert (
-        "new hosts in each 1 pages, as fetched: 1 1 0; flat from page 2 on: the 1 behind it brought" in text
-    )
+    assert "new hosts in each 1 page, as fetched: 1 1 0; flat from page 2 on: the 1 behind it brought" in text
 
 
 @pytest.mark.parametrize(

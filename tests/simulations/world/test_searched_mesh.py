@@ -26,9 +26,9 @@ def test_answers_of_many_peers_are_those_of_one(peers: int) -> None:
 def test_the_same_seed_gives_the_same_costs() -> None:
     costs = [
         [SearchedMesh(DOCUMENTS, 10, seed=seed, slow=SlowPeers(0.2)).search(text)[1] for text in QUERIES[:3]]
-        for seed in (1, 1, 2)
+        for seed in (1, 1, 1, 2)  # the first also loads what a process loads once
     ]
-    assert costs[0] == costs[1] != costs[2]
+    assert costs[1] == costs[2] != costs[3]
 
 
 def test_dead_peers_of_a_whole_team_are_missing_from_the_coverage() -> None:
