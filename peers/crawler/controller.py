@@ -296,6 +296,7 @@ class Controller(StoreActor):
         sends: list[Send] = []
         if self._links.flush_at_s < inf or self._pages.flush_at_s < inf:
             sends += self._flush(now)
+            self._fetch_at_s = min(self._fetch_at_s, self._visits.next_time())  # pages may be due again
         sends += self._keeper.before_commit(now)
         if self._mirror.has_pledges:
             sends += self._redeem(self._mirror.redeem())

@@ -165,6 +165,10 @@ class FrontierStore:
             self._released.setdefault(key[:2], (due_s, []))[1].append(key)
             self.released_due_s = min(self.released_due_s, due_s)
 
+    def is_released(self, key: bytes) -> bool:
+        """Does a row wait only for company?"""
+        return key in self.held_back and key in self._released.get(key[:2], (0.0, ()))[1]
+
     def release_at_once(self, slots: Iterable[int]) -> None:
         """Show others the rows of these slots that wait only for company."""
         for slot in slots:
