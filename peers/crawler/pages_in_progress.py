@@ -578,10 +578,10 @@ class PagesInProgress:
         row = self._frontier.row_out(page.taken)
         if row is None:
             return None
-        if self._store.is_released(key):  # the visit before is safe, and this one is not yet
-            self._store.release_at_once((page.state.slot,))
         if key in self._store.held_back:
-            return None
+            if not self._store.is_released(key):
+                return None
+            self._store.release_at_once((page.state.slot,))  # the visit before is safe, this one not yet
         self._store.hold_back(key, HeldBack(row, page.taken.url))
         return key
 

@@ -166,8 +166,8 @@ class FrontierStore:
             self.released_due_s = min(self.released_due_s, due_s)
 
     def is_released(self, key: bytes) -> bool:
-        """Does a row wait only for company?"""
-        return key in self.held_back and key in self._released.get(key[:2], (0.0, ()))[1]
+        """Does a row that is held back wait only for company?"""
+        return key in self._released.get(key[:2], (0.0, ()))[1]
 
     def release_at_once(self, slots: Iterable[int]) -> None:
         """Show others the rows of these slots that wait only for company."""
