@@ -273,7 +273,8 @@ class FrontierStore:
         if changes is None:
             return ()
         if self._released:
-            slots = dict.fromkeys(slot_in(key) for key in changes if key[:2] in self._released)
+            changed = [int.from_bytes(key[:2], "big") for key in changes if key[:2] in self._released]
+            slots = dict.fromkeys(changed)
             for slot, (due_s, _) in self._released.items():
                 if due_s > self.now:
                     break
