@@ -295,7 +295,10 @@ class Controller(StoreActor):
     def before_commit(self, now: float) -> list[Send]:
         sends: list[Send] = []
         if self._links.flush_at_s < inf or self._pages.flush_at_s < inf:
+            is_settling = self._pages.flush_at_s < inf
             sends += self._flush(now)
+            if is_settling and self._fetch_at_s > now + IDLE_HORIZON_S and not len(self._visits):
+                self._fetch_at_s = self._visits.next_time()  # nothing else has it looked for
         sends += self._keeper.before_commit(now)
         if self._mirror.has_pledges:
             sends += self._redeem(self._mirror.redeem())

@@ -89,6 +89,8 @@ class EarlyRevisits:
         slot, kind, name = slot_in(key), kind_in(key), name_in(key)
         if self._room == 0:
             return False
+        if slot not in self._frontier.slots:  # its rows are being deleted
+            return True
         if kind == TEXTS:
             self._forget_texts(slot, name, row)
         elif kind == URL:

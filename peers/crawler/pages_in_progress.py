@@ -237,8 +237,8 @@ class PagesInProgress:
         before = taken.before
         if before is None or (newest := self._current_version(state, taken)) is None:
             return "", ""
-        since = before.visit - newest.visit
-        return (before.etag, before.last_modified) if since == 0 or since % WHOLE_EVERY else ("", "")
+        is_whole = before.visit - newest.visit >= WHOLE_EVERY
+        return ("", "") if is_whole else (before.etag, before.last_modified)
 
     def _current_version(self, state: HostState, taken: QueuedUrl) -> Place | None:
         """Return the stored version of a page as it was at the last visit; None to have it read anew."""
@@ -252,20 +252,23 @@ class PagesInProgress:
             return None
         since = before.visit - newest.visit
         is_that = since == 0 if before.outcome == "D200" else before.outcome in UNCHANGED and since > 0
-        return newest if is_that else None
+        # One that is older than what the last visit has found is from before a version that is damaged.
+        return newest if is_that and newest.fetched_at >= before.changed_s else None
 
     def _version_again(self, page: Page, document: Document | None) -> Place | None:
         """Return the version of the archive that an answer brings again, None if it brings another.
 
-        Then it is no version of its own, as if the server had said that the page is not modified.
+        Then it is no version of its own, as if the server had said that the page is not modified; but once in
+        a while, so that nothing stays for ever that another program has read otherwise, or that was lost.
         """
         if page.finding is not Finding.SAME or page.outcome != "D200":
             return None
-        newest = self._current_version(page.state, page.taken)
+        before, newest = page.taken.before, self._current_version(page.state, page.taken)
         is_same = (
-            newest is not None
-            and page.taken.before is not None
-            and page.digest == page.taken.before.digest
+            before is not None
+            and newest is not None
+            and before.visit - newest.visit < WHOLE_EVERY
+            and page.digest == before.digest
             and newest.status == page.status
             and newest.has_document == (document is not None)
         )
@@ -579,8 +582,12 @@ class PagesInProgress:
         """
         key = self._frontier.key_of(page.state, page.taken)
         row = self._frontier.row_out(page.taken)
-        if row is None or key in self._store.held_back:
+        if row is None:
             return None
+        if key in self._store.held_back:
+            if not self._store.is_released(key):
+                return None
+            self._store.release_at_once((page.state.slot,))  # the visit before is safe, this one not yet
         self._store.hold_back(key, HeldBack(row, page.taken.url))
         return key
 

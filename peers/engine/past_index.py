@@ -82,8 +82,8 @@ class _Part(NamedTuple):
     allowed: Bytes
 
     def marks(self, times: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the documents of the view, and of each a mark of its content with a time."""
-        documents = np.flatnonzero(self.allowed)
+        """Return the documents of the view that have a main text, with marks of content and time."""
+        documents = np.flatnonzero(self.allowed & (self.live.segment.contents != 0))
         contents = self.live.segment.contents[documents].view(np.int64)
         return documents, contents ^ np.ascontiguousarray(times[documents], "<f8").view(np.int64)
 
@@ -95,6 +95,7 @@ def _allowed(each: LiveSegment, slots: SlotMask, span: TimeSpan) -> Bytes:
 def _leave_out_repeated(then: list[_Part], parts: list[_Part]) -> None:
     """Leave out each replaced version that the next one repeats, if that is in the span as well.
 
+    Of versions without a main text it is not known whether they are the same.
     Of visits that find a page as it was the crawler makes no versions (`crawler.pages_in_progress`), but
     after the death of who made the one before; and imports bring such, and archives of earlier programs.
     """

@@ -168,9 +168,14 @@ class Entities(OptionalStoreActor):
         return ""
 
     def _has_place(self, rows_max: int, *, is_alone: bool) -> bool:
-        """May the gateway bring one more? One gets half of the places, and takes none of others."""
+        """May the gateway bring one more? One gets half of the places, and takes none of others.
+
+        Who has brought the rows of a life before is forgotten: there are twice as many at most all the same.
+        """
         if is_alone:
             return len(self._places) < rows_max
+        if len(self._places) >= 2 * rows_max:
+            return False
         return self._places.count_of(self._bringer) < self._places.free(rows_max, max(rows_max // 2, 1))
 
     def _is_timely(self, row: SealedRow, before: bytes | None, days: int) -> bool:

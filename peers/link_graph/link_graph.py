@@ -71,6 +71,7 @@ from peers.link_graph.target_row import (
 from peers.link_graph.tellings import PAGES_MAX, Tellings
 from peers.link_graph.wire_messages import (
     LISTED_MAX,
+    NEIGHBOUR_BYTES_MAX,
     NEIGHBOUR_DOMAINS_MAX,
     BacklinksListed,
     GraphNoted,
@@ -403,7 +404,9 @@ class MeshGraph(OptionalStoreActor):
             if is_canonical(url) and not self._is_hidden(url):
                 slot, mark = ownership.slot_of(host_of(url)), fingerprint(url)
                 own = self._store.items_below(slot, name_of_source(mark), 1)
-                linking = self._store.items_below(slot, name_of_target(mark, b""), NEIGHBOUR_DOMAINS_MAX)
+                linking = self._store.items_below(
+                    slot, name_of_target(mark, b""), NEIGHBOUR_DOMAINS_MAX, NEIGHBOUR_BYTES_MAX
+                )
                 rows.append(PageRows(url, [each.value for each in own], [each.value for each in linking]))
         named = [
             item.value

@@ -26,6 +26,7 @@ STATEMENT_NUMBER_MAX: Final = 1 << 53
 
 NEIGHBOURS_OF_MAX: Final = 40  # pages whose neighbours are asked for at once
 NEIGHBOUR_DOMAINS_MAX: Final = 32  # of the pages that link to one
+NEIGHBOUR_BYTES_MAX: Final = 512 << 10  # of their rows, of which a domain can fill one with 100 kB
 SOURCES_LISTED_MAX: Final = 50  # pages that link to one; Kleinberg 1999 takes as many
 TARGETS_LISTED_MAX: Final = 100  # pages that one links to
 MARKS_NAMED_MAX: Final = 200  # pages whose addresses are asked for by their fingerprints

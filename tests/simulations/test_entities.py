@@ -315,6 +315,20 @@ def test_no_member_takes_the_places_of_others() -> None:
     assert accepts(keys[21]), "a member that has brought nothing is believed"
 
 
+def test_starting_anew_gives_nobody_more_places_without_end() -> None:
+    mesh = Mesh(2, rules=EntityRules(days=40, rows_max=10))
+    owned = next(iter(mesh.running))
+    actor = mesh.actor(owned)
+    ownership = actor._ownership
+    assert ownership is not None
+    actor._bringer = "liar"
+    for each in [each for each in range(1, 400) if ownership.owner_of(_slot(each)) == owned.peer][:60]:
+        if actor._keep(KeepSealed(1, key_of(each).public, row_of(each))) == FULL:
+            for name in list(actor._places._member_of):
+                actor._places.add(name, "")
+    assert len(actor._places) == 20
+
+
 def _slot(entity: int) -> int:
     return slot_of_key(key_of(entity).public, SLOTS)
 

@@ -165,6 +165,10 @@ class FrontierStore:
             self._released.setdefault(key[:2], (due_s, []))[1].append(key)
             self.released_due_s = min(self.released_due_s, due_s)
 
+    def is_released(self, key: bytes) -> bool:
+        """Does a row that is held back wait only for company?"""
+        return key in self._released.get(key[:2], (0.0, ()))[1]
+
     def release_at_once(self, slots: Iterable[int]) -> None:
         """Show others the rows of these slots that wait only for company."""
         for slot in slots:
@@ -274,7 +278,8 @@ class FrontierStore:
         if changes is None:
             return ()
         if self._released:
-            slots = dict.fromkeys(slot_in(key) for key in changes if key[:2] in self._released)
+            changed = [int.from_bytes(key[:2], "big") for key in changes if key[:2] in self._released]
+            slots = dict.fromkeys(changed)
             for slot, (due_s, _) in self._released.items():
                 if due_s > self.now:
                     break

@@ -168,12 +168,13 @@ def _icon(fetched: PageFetched, stamp: Stamp, digest: bytes) -> PageParsed | Par
 def _page_digest(page: ParsedPage, digest: bytes, said: Sequence[str]) -> bytes:
     """Return the digest by which a page is the same: of its body, and of the headers that speak of it.
 
-    A directory is the same as long as its entries are, whatever is around them.
+    A directory is the same as long as its entries are, whatever is around them but its wishes for robots.
     """
     if page.type == LISTING:
         from peers.crawler.parsing.directory_index import entries_mark
 
-        return xxh3_64_digest(entries_mark(page))
+        wishes = "noarchive" * page.is_noarchive + "nosnippet" * page.is_nosnippet
+        return xxh3_64_digest(entries_mark(page) + "\n".join((*said, wishes)).strip().encode())
     return xxh3_64_digest("\n".join((digest.hex(), *said)).encode())
 
 

@@ -13,7 +13,7 @@ glossaries, of 9. The words below were fitted to 30 others.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from peers.engine.queries.query_language import And, Condition, Operator, Remarks, read
@@ -108,8 +108,12 @@ def definition_in(term: str, text: str) -> Definition:
       term: as `term_to_define` has it.
       text: lines, of which headings are some.
     """
+    return _strongest(_definitions(term, text, len(text)))
+
+
+def _strongest(definitions: Iterable[Definition]) -> Definition:
     best = Definition()
-    for found in _definitions(term, text):
+    for found in definitions:
         if found.strength > best.strength:
             best = found
             if best.strength == DEFINED:
@@ -118,8 +122,11 @@ def definition_in(term: str, text: str) -> Definition:
 
 
 def strength_of(term: str, sentence: str) -> int:
-    """Tell how surely a sentence, as another peer has found it, defines a term."""
-    return max((found.strength for found in _definitions(term, sentence)), default=NOTHING_SAID)
+    """Tell how surely a sentence, as another peer has found it, defines a term.
+
+    The term stands near its beginning, so what a hostile page or member has filled with it costs no more.
+    """
+    return _strongest(_definitions(term, sentence, _BEFORE_CHARS_MAX)).strength
 
 
 def mentions_in(term: str, text: str) -> Iterator[tuple[int, int]]:
@@ -158,8 +165,11 @@ def _is_latin(sign: str) -> bool:
     return sign.isascii() and (sign.isalnum() or sign in "_-")
 
 
-def _definitions(term: str, text: str) -> Iterator[Definition]:
+def _definitions(term: str, text: str, chars: int) -> Iterator[Definition]:
+    """Yield the sentences that define a term which stands among so many characters."""
     for start, end in mentions_in(term, text):
+        if start > chars:
+            return
         begin = _sentence_start(text, start)
         head, tail = text[begin:start], text[end : end + DEFINITION_CHARS_MAX]
         line, _, below = tail.partition("\n")
@@ -168,7 +178,8 @@ def _definitions(term: str, text: str) -> Iterator[Definition]:
             sentence, strength = f"{text[start:end]}: {said}", _told_beside(said)
         else:
             strength, said = _strength(head, tail)
-            sentence = _first_sentence(text[begin:], end - begin) if strength else ""
+            part = text[begin : begin + DEFINITION_CHARS_MAX] if strength else ""
+            sentence = _first_sentence(part, end - begin)
         if strength and _says_something(said) and not sentence.endswith(("?", "？")):
             yield Definition(sentence, strength)
 

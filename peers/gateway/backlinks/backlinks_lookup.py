@@ -10,6 +10,7 @@ from mesh.actors.actor import Message, Send
 from mesh.actors.ownership import Ownership
 from mesh.urls import host_of, is_canonical
 from peers.gateway.errands.team_errand import TeamErrand
+from peers.gateway.model.member_lines import harmless
 from peers.gateway.model.messages import BacklinksFound, FindBacklinks
 from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks
 from peers.policy.rules import EVERYTHING, Policy, is_below
@@ -50,7 +51,11 @@ class BacklinksLookup(TeamErrand):
         told = [self._told[peer] for peer in self.team if peer in self._told]
         first = next((each for each in told if each.is_on), told[0] if told else None)
         if first is not None:
-            shown = tuple(link for link in first.links if link.is_there and not self._is_hidden(link.url))
+            shown = tuple(
+                replace(link, title=harmless(link.title), text=harmless(link.text))
+                for link in first.links
+                if link.is_there and not self._is_hidden(link.url)
+            )
             first = replace(first, links=shown, rank=self._rank())
         return BacklinksFound(self.ticket, self.url, first)
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from peers.engine.pages.kinds import kind_of
+from peers.engine.queries.query_language import Remarks, Words, read
 from peers.gateway.grouping.word_groups import groups_by_words
 from peers.gateway.model.messages import FoundPage, PagesFound
 from peers.text.stemming import form_of
@@ -45,12 +46,17 @@ def grouped(found: PagesFound, by: GroupedBy) -> list[Group]:
             Group(
                 each.words,
                 tuple(found.hits[place] for place in each.places),
-                each.words[0] if each.words else "",
+                next(filter(_is_plain, each.words), ""),
             )
             for each in groups
         ),
         *rest,
     ]
+
+
+def _is_plain(word: str) -> bool:
+    """Is it a word in a query, too, and no operator or sign that a member puts among those of a page?"""
+    return isinstance(read(word, Remarks()), Words)
 
 
 def _form(word: str) -> str:

@@ -11,6 +11,7 @@ from mesh.actors.actor import Message
 from mesh.actors.ownership import Ownership
 from mesh.urls import fingerprint, host_of, is_canonical
 from peers.gateway.errands.roundup import Roundup
+from peers.gateway.model.member_lines import harmless
 from peers.gateway.model.messages import GatherNeighbours, NeighboursGathered
 from peers.link_graph.wire_messages import (
     ListNeighbours,
@@ -68,12 +69,16 @@ class NeighbourRoundup(Roundup):
     def _take(self, peer: str, answer: Message) -> None:
         assert isinstance(answer, NeighboursListed)
         asked, marks = set(self._urls.get(peer, ())), {each.mark for each in self._marks.get(peer, ())}
-        pages = tuple(self._shown_around(page) for page in answer.pages if page.url in asked)
+        told = {page.url: page for page in answer.pages if page.url in asked}  # of each page one list
+        pages = tuple(map(self._shown_around, told.values()))
         named = tuple(url for url in answer.named if self._is_shown(url) and fingerprint(url) in marks)
         self._told[peer] = replace(answer, pages=pages, named=named)
 
     def _shown_around(self, page: PageNeighbours) -> PageNeighbours:
-        return replace(page, sources=tuple(each for each in page.sources if self._is_shown(each.url)))
+        sources = (each for each in page.sources if self._is_shown(each.url))
+        targets = tuple(dict.fromkeys(page.targets))
+        harmless_ones = tuple(replace(each, title=harmless(each.title)) for each in sources)
+        return replace(page, sources=harmless_ones, targets=targets)
 
     def _is_shown(self, url: str) -> bool:
         """May the reader see a page?"""

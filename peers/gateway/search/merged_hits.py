@@ -173,7 +173,12 @@ class MergedHits:
         if self._defined:
             self._begin_with_those_that_define()
             return
-        start = self._start = self._list.start_of(task.cursor) if task.cursor else task.offset
+        start = task.offset
+        if task.cursor is not None:
+            # The hit that a cursor names stands elsewhere in this order where those that define came first.
+            is_by_place = task.defined and has_head
+            start = task.cursor.rank if is_by_place else self._list.start_of(task.cursor)
+        self._start = start
         self.page = self._list.hits[start : start + task.k]
         self.to_read = self._with_what_is_under()
         self._next = self._cursor_behind(start + len(self.page), step_number) if self.page else ""

@@ -208,6 +208,26 @@ def test_link_texts_that_only_the_undone_peer_told_go_and_what_others_told_stays
     assert home in [told.url for told in of_kind(sends, LinkTextsChanged)]
 
 
+def test_nothing_is_undone_in_a_slot_that_is_being_forgotten() -> None:
+    """Pages of it with other link texts were counted for ever, and when it came back not told any more."""
+    desk = Desk(peers=(ME, OTHER), replicas=2, delay_s=0.0, revisit_after_s=9_000.0)
+    desk.with_home_asked(origin=MINE)
+    home = f"{MINE}/"
+    desk.store(home)
+    desk.tell(LinksFound(50, (FoundLink(home, "false"),)), "controller", OTHER)
+    desk.wake(9.0)
+    frontier, slot = desk.controller._frontier, slot_of(host_of(home), SLOT_COUNT)
+    frontier.changed_texts.take(9)
+    frontier.stop([slot])
+    frontier.drop([slot])
+    frontier.forget_later([slot])
+    desk.tell(undoing(900.0, 90_000.0, 1, OTHER), "membership")
+    run(desk)
+    assert desk.controller._visits.early_revisits.undone == UndoneVisits(90_000.0)
+    frontier.slots.forget_some(100)
+    assert (list(frontier.rows_from(b"", 9)), frontier.changed_texts.count) == ([], 0)
+
+
 def listed(desk: Desk, peer: str, since_s: float = 0.0, until_s: float = 90_000.0) -> UndoneVisits | None:
     """Return the listing of a controller: all that it has by the word of a member alone."""
     sends = desk.tell(ExplainCrawl(1, peer, since_s, until_s), "searcher", OTHER)

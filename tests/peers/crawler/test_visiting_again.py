@@ -62,6 +62,16 @@ def test_a_page_is_visited_again_when_it_is_due_and_not_before() -> None:
     assert row_at(desk, HOME).visit == 2
 
 
+def test_a_page_that_a_commit_has_settled_is_visited_again_when_it_is_due() -> None:
+    """Nobody looked when that would be, so it was asked for with the next event of another kind."""
+    desk = Desk(revisit_after_s=AGAIN_S, robots_ttl_s=1e9).with_home_asked()
+    desk.store(HOME, at=desk.now)
+    desk.controller.before_commit(desk.now)
+    row = row_at(desk, HOME)
+    assert row.outcome == "D200"
+    assert desk.controller.wake_at() <= row.due_s
+
+
 @pytest.mark.parametrize("status", [200, 404])
 def test_a_visit_has_the_date_of_its_version_however_late_that_is_stored(status: int) -> None:
     desk = stored_once()
@@ -425,10 +435,12 @@ def test_a_page_that_is_never_modified_is_asked_for_as_a_whole_once_in_a_while()
     assert not question_in(desk.wake()).is_conditional
 
 
-def visit_whole(desk: Desk, digest: bytes, **said: Any) -> list[Any]:
+def visit_whole(
+    desk: Desk, digest: bytes, headers: tuple[tuple[str, str], ...] = (), **said: Any
+) -> list[Any]:
     """Visit the home page, which its server sends as a whole; return what is stored of it."""
     assert not question_in(desk.wake()).is_conditional
-    desk.tell(fetched(HOME, started_at=desk.now))
+    desk.tell(fetched(HOME, started_at=desk.now, headers=headers))
     stored = of_kind(desk.tell(parsed(HOME, digest=digest, **said), "parser"), StorePage)
     for each in stored:
         keep_in_archive(desk, each.page.stamp)
@@ -448,7 +460,7 @@ def test_a_page_without_validators_that_is_sent_again_as_it_was_is_no_version_of
     desk.wake(FLUSH_S)
     before = row_at(desk, HOME)
     desk.now = before.due_s
-    for visit in range(2, WHOLE_EVERY + 10):
+    for visit in range(2, WHOLE_EVERY + 2):
         desk.start()  # what tells it survives the process
         desk.now += 60.0
         assert of_kind(_sent_again(desk), StorePage) == []
@@ -458,6 +470,12 @@ def test_a_page_without_validators_that_is_sent_again_as_it_was_is_no_version_of
         assert (row.changed_s, row.digest) == (before.changed_s, before.digest)
         assert row.due_s - row.visited_s >= AGAIN_S
         desk.now = row.due_s
+    (kept,) = visit_whole(desk, b"one page")
+    assert kept.page.visit == WHOLE_EVERY + 2, "once in a while nothing is left as an earlier program read it"
+    row = row_at(desk, HOME)
+    assert (row.outcome, row.changed_s) == ("D200", before.changed_s)
+    assert visit_whole(desk, b"one page") == []
+    row = row_at(desk, HOME)
     (changed,) = visit_whole(desk, b"new page")
     assert changed.page.visit == row.visit + 1
     (back,) = visit_whole(desk, b"one page")
@@ -468,6 +486,36 @@ def test_a_page_without_validators_that_is_sent_again_as_it_was_is_no_version_of
     desk.start()
     desk.now += 60.0
     assert len(of_kind(_sent_again(desk), StorePage)) == 1, "the archive has nothing to be left as it is"
+
+
+@pytest.mark.parametrize("headers", [(), VALIDATED])
+def test_a_version_that_was_damaged_is_stored_again_and_the_one_before_is_not_taken_for_it(
+    headers: tuple[tuple[str, str], ...],
+) -> None:
+    """The page stayed as it was before its last change until it changed once more."""
+    desk = Desk(revisit_after_s=AGAIN_S, robots_ttl_s=1e9).with_home_asked()
+    desk.tell(fetched(HOME, started_at=desk.now))
+    (first,) = of_kind(desk.tell(parsed(HOME, digest=b"one page"), "parser"), StorePage)
+    keep_in_archive(desk, first.page.stamp)
+    desk.tell(PageStored(HOME, first.page.stamp), "cell")
+    desk.wake(FLUSH_S)
+    desk.now = row_at(desk, HOME).due_s
+    assert len(visit_whole(desk, b"new page", headers=headers)) == 1
+    if headers:
+        assert question_in(desk.wake()).is_conditional
+        desk.tell(fetched(HOME, 304, headers=()))
+        desk.wake(FLUSH_S)
+        desk.now = row_at(desk, HOME).due_s
+    else:
+        assert visit_whole(desk, b"new page") == []
+    ledger, identity = Ledger(desk.cell_table), identity_of(owned_by().slot_of(host_of(HOME)), HOME)
+    damaged = ledger.newest(identity)
+    assert damaged is not None
+    assert ledger.drop_damaged(identity, damaged)
+    newest = ledger.newest(identity)
+    assert newest is not None
+    assert newest.visit == 1
+    assert len(visit_whole(desk, b"new page")) == 1
 
 
 def _sent_again(desk: Desk) -> list[Any]:
@@ -569,7 +617,9 @@ def keep_in_archive(desk: Desk, stamp: Stamp, *, has_document: bool = True) -> N
     """Have the cell know of a version that the frontier has not heard of: its crawler died first."""
     slot = owned_by().slot_of(host_of(HOME))
     place = Place(HOME, stamp.fetched_at, 200, 1, 2, 3, 4, has_document, stamp.visit)
-    Ledger(desk.cell_table).keep(identity_of(slot, HOME), place)
+    ledger = Ledger(desk.cell_table)
+    ledger.keep(identity_of(slot, HOME), place)
+    ledger.save()
 
 
 def test_a_visit_comes_after_those_that_only_the_archive_knows_of() -> None:

@@ -190,6 +190,18 @@ def test_the_answerer_of_the_page_is_believed_and_another_where_it_is_silent() -
         assert end.message.told.links == wanted.links
 
 
+def test_texts_of_strangers_turn_nothing_around_them() -> None:
+    errand = lookup(FindBacklinks(7, URL))
+    links = (SourceLink("http://a.test/", 1, 1.0, "turned\u202e", "cleared\x1b[2J"),)
+    ends: list[Any] = []
+    for send in errand.start(0.0):
+        assert isinstance(send.message, ListBacklinks)
+        told = replace(TOLD, request=send.message.request, links=links)
+        ends += errand.receive(send.target, told, 0.1) or []
+    [link] = ends[0].message.told.links
+    assert (link.title, link.text) == ("turned\u2060", "cleared [2J")
+
+
 def test_pages_that_are_hidden_are_shown_to_nobody_that_may_not_see_them() -> None:
     [end] = lookup(FindBacklinks(7, "http://hidden.test/"), HIDING).start(0.0)
     assert end.message == BacklinksFound(

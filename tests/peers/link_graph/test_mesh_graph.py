@@ -39,6 +39,7 @@ from peers.link_graph.source_row import (
 from peers.link_graph.target_row import (
     DOMAINS_MAX,
     GONE_S,
+    SOURCES_MAX,
     SourceLink,
     TargetRow,
     domain_of,
@@ -47,6 +48,7 @@ from peers.link_graph.target_row import (
 )
 from peers.link_graph.wire_messages import (
     LISTED_MAX,
+    NEIGHBOUR_BYTES_MAX,
     NEIGHBOUR_DOMAINS_MAX,
     SOURCES_LISTED_MAX,
     TARGETS_LISTED_MAX,
@@ -497,3 +499,16 @@ def test_neighbours_of_a_page_with_many_links_are_bounded() -> None:
     assert len(page.sources) == SOURCES_LISTED_MAX
     assert len({host_of(each.url) for each in page.sources}) <= NEIGHBOUR_DOMAINS_MAX
     assert len(page.targets) == TARGETS_LISTED_MAX
+
+
+def test_rows_of_neighbours_that_hostile_domains_have_filled_are_read_in_part() -> None:
+    graph, path = graph_of(), "x" * 1_900
+    for domain in range(20):
+        for number in range(SOURCES_MAX):
+            turn(graph, CONTROLLER, linked(f"http://h{domain}.test/{number}{path}", TARGET))
+    store, slot = graph._store, ALONE.slot_of(host_of(TARGET))
+    rows = store.items_below(slot, name_of_target(fingerprint(TARGET), b""), NEIGHBOUR_DOMAINS_MAX)
+    assert sum(len(each.value) for each in rows) > 2 * NEIGHBOUR_BYTES_MAX
+    [page] = neighbours(graph, TARGET).pages
+    domains = {host_of(each.url) for each in page.sources}
+    assert 1 < len(domains) < 20

@@ -32,6 +32,7 @@ from peers.crawler.frontier.items import (
 )
 from peers.crawler.frontier.store import COMPANY_S
 from peers.crawler.links.outbox import RESEND_S as OUTBOX_RESEND_S
+from peers.crawler.model.revisit_policies import due_now
 from peers.crawler.model.settings import Tuning
 from peers.crawler.model.url_rows import UrlRow, row_bytes, row_in, visitor_tag
 from peers.crawler.model.web_request import AbandonFetches, FailureReason
@@ -469,6 +470,31 @@ def test_links_that_come_to_us_from_an_unaccepted_batch_are_kept_by_the_team_bef
     keep(desk)
     desk.wake(COMPANY_S)
     assert desk.observe().held_back == 0
+
+
+def visits_shipped(sends: list[Send]) -> list[int]:
+    items = [item for each in shipped(sends) for item in decode_items(each.items).visited]
+    return [row_in(item.row).visit for item in items]
+
+
+def test_a_page_that_is_done_again_while_it_waits_for_company_is_held_back_anew() -> None:
+    """Others heard of its second visit by leave of the first one, before its links were safe."""
+    desk = team_desk(delay_s=0.0, revisit_after_s=9_000.0)
+    finished(desk)
+    keep(desk)
+    assert (desk.observe().held_back, desk.controller._store.has_released) == (1, True)
+    frontier, slot = desk.controller._frontier, slot_of_url(MINE)
+    row = frontier.row_of(f"{MINE}/", slot)
+    assert row is not None
+    frontier.merge_visited(slot, fingerprint(f"{MINE}/"), due_now(row, desk.now, visitor_tag(ME)), f"{MINE}/")
+    assert asked(desk.wake(1.0)) == [f"{MINE}/"]
+    sends = desk.store(f"{MINE}/", f"{THEIRS}/1", at=desk.now) + desk.wake(FLUSH_S) + desk.wake(GATHER_S)
+    (links,) = of_kind(sends, LinksFound)
+    sends += keep(desk) + desk.wake(COMPANY_S)
+    assert set(visits_shipped(sends)) == {1}
+    assert desk.observe().held_back == 1
+    desk.tell(LinksAccepted(links.batch), "controller", OTHER)
+    assert visits_shipped(keep(desk) + desk.wake(COMPANY_S)) == [2]
 
 
 def test_news_of_a_page_that_is_done_rides_with_other_news_of_its_slot() -> None:

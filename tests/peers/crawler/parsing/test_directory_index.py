@@ -274,6 +274,21 @@ def test_a_listing_is_the_same_as_long_as_its_entries_are() -> None:
         assert read(changed).text_mark != first.text_mark
 
 
+@pytest.mark.parametrize("wish", ["noarchive", "nosnippet"])
+def test_a_listing_with_other_wishes_for_robots_is_another(wish: str) -> None:
+    """It counted as unchanged, so it was shown for ever as before it asked for that."""
+    first = read(NGINX)
+    said = NGINX.replace("<title>", f'<meta name="robots" content="{wish}"><title>')
+    assert said != NGINX
+    headers = (("Content-Type", HTML), ("X-Robots-Tag", wish))
+    tagged = extract(fetched(URL, body=NGINX.encode(), headers=headers), 1)
+    assert isinstance(tagged, PageParsed)
+    for wishing in (read(said), tagged):
+        assert wishing.document is not None
+        assert wishing.document.type == LISTING
+        assert wishing.digest != first.digest
+
+
 PROSE = "<p>Some text</p>" * 20
 
 

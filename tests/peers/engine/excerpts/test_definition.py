@@ -110,5 +110,12 @@ def test_a_definition_of_a_hostile_page_is_short_and_costs_linear_time() -> None
     assert seconds(20_000) < 40 * max(seconds(2_000), 0.001)
 
 
+def test_the_sentence_of_a_hostile_member_is_judged_in_no_time() -> None:
+    """Sixty-four of them held the event loop of a gateway for .15 s."""
+    sentences = ("a " * 500, "a:" * 500, "a is x " * 140, "in a " * 200, "a (" * 330)
+    assert processor_seconds(lambda: [strength_of("a", each) for each in sentences * 13]) < 0.05
+    assert strength_of("a", "x " * 60 + "is called a") == NOTHING_SAID
+
+
 def test_text_whose_small_letters_are_longer_is_read_as_it_is() -> None:
     assert list(mentions_in("index", "İ index")) == [(2, 7)]

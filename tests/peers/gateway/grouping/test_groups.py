@@ -92,3 +92,10 @@ def test_programs_are_told_the_places_of_the_results_and_how_to_narrow_the_searc
         ("jaguar site:b.test", [1]),
     ]
     assert (told.n_grouped, told.total) == (3, 3)
+
+
+def test_a_group_is_narrowed_by_no_operator_that_a_member_gives_for_a_word() -> None:
+    words = [("site:evil.test", "-cat"), ("site:evil.test", "-cat"), CARS, CARS]
+    groups = grouped(found(*(page(n, each) for n, each in enumerate(words))), GroupedBy.WORDS)
+    assert [each.narrowed_by for each in groups] == ["", "engine"]
+    assert set(groups[0].names) == {"site:evil.test", "-cat"}

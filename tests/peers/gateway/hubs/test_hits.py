@@ -114,3 +114,28 @@ def test_owners_are_asked_for_their_pages_alone_and_speak_for_no_others() -> Non
     assert of_ann.named == ()
     assert of_cyd.named == (third,)
     assert end.silent == ("bob",)
+
+
+def test_a_member_gives_one_list_for_each_of_its_pages_and_no_text_that_turns_others() -> None:
+    ours = url_of("ann")
+    order = GatherNeighbours(5, (ours,))
+    errand = NeighbourRoundup(9, "ann", order, frozenset(), EVERYTHING, VIEW)
+    errand.start(0.0)
+    asked = errand.receive(Address("ann", "membership"), MembersTold(()), 0.0)
+    assert asked is not None
+    [question] = [each.message for each in asked]
+    assert isinstance(question, ListNeighbours)
+    lists = [
+        PageNeighbours(
+            ours,
+            (LinkingPage(f"http://x{number}.test/", "turned\u202e\x1b[2J"),),
+            (marked("http://y.test/"),) * 2,
+        )
+        for number in range(40)
+    ]
+    told = NeighboursListed(question.request, True, tuple(lists))
+    sends = errand.receive(Address("ann", "link_graph"), told, 0.1)
+    assert sends is not None
+    [end] = [each.message for each in sends if isinstance(each.message, NeighboursGathered)]
+    linking = (LinkingPage("http://x39.test/", "turned\u2060 [2J"),)
+    assert end.told[0].pages == (PageNeighbours(ours, linking, (marked("http://y.test/"),)),)

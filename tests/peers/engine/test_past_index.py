@@ -1,0 +1,36 @@
+"""Views of pages as they were in a span of time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mesh.slot_limits import SLOTS_MAX
+from peers.engine.files.storage import MemoryStorage
+from peers.engine.index import Index
+from peers.engine.pages.document import Document
+from peers.engine.pages.past import Lifetime, PastPage, TimeSpan
+from peers.engine.past_index import settle, view_of_span
+
+URL = "http://a.test/"
+
+
+def found_in_span(before: Document, after: Document) -> int:
+    """Return how many versions a span has of a page with these two."""
+    present, past = Index(MemoryStorage()), Index(MemoryStorage())
+    present.add([(1, after)])
+    present.commit()
+    page = PastPage(1, URL, (Lifetime(before.fetched_at, after.fetched_at),), (), (before,))
+    assert settle(past, [page], present.snapshot()) == [()]
+    slots = np.ones(SLOTS_MAX, np.bool_)
+    span = TimeSpan(before.fetched_at, after.fetched_at + 1.0)
+    return view_of_span(present.snapshot(), past.snapshot(), slots, span, None).document_count
+
+
+@pytest.mark.parametrize("text", ["the same", ""])
+def test_a_version_is_left_out_of_a_span_only_where_the_next_one_surely_repeats_it(text: str) -> None:
+    """Of versions without a main text, which have no digest, all but the last were left out."""
+    before = Document(URL, "Old", text=text, fetched_at=7.25, visit=1)
+    for title, n_versions in (("Old", 1 if text else 2), ("New", 2)):
+        after = Document(URL, title, text=text, fetched_at=9.5, visit=2)
+        assert found_in_span(before, after) == n_versions
