@@ -104,7 +104,7 @@ def test_a_damaged_block_costs_its_own_pages_and_no_others(tmp_path: Path) -> No
 def test_pages_that_somebody_took_out_are_missed(tmp_path: Path) -> None:
     path = tmp_path / "trace"
     path.write_bytes(pack_header() + pack_pages(PAGES[:2]) + pack_end(3, 2))
-    with pytest.raises(ConfigError, match="pages: 2, of 3"):
+    with pytest.raises(ConfigError, match="2 of the 3 pages"):
         list(read_trace(path))
 
 
