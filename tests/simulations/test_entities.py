@@ -10,7 +10,6 @@ import pytest
 
 from mesh.actors.actor import Message
 from mesh.errors import RemoteProtocolError
-from peers.crawler.model.settings import CrawlSettings
 from peers.entities.entities import Entities, EntityStatistics
 from peers.entities.seal import RowKey
 from peers.entities.sealed_row import (
@@ -27,13 +26,15 @@ from peers.gateway.model.messages import FindRow, KeepRow, RowAnswered, RowFound
 from peers.handover.item_store import Item
 from peers.policy.entity_rules import EntityRules
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
+from simulations.faults.stores.sealed_rows import EntityUse
+from simulations.faults.stores.store_use import all_rows, unequal_rows
 from simulations.webs.web import SyntheticWeb
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
+from tests.simulations.machines import machines_of
 
 SLOTS = 32
 REST_S = 240.0
@@ -68,22 +69,8 @@ class Mesh:
         self.members = Members(seed, machines, replicas=2, slot_count=SLOTS)
         self.policies = self.ticket = 0
         self.answers: dict[int, Message] = {}
-        web, doors = SyntheticWeb(seed, pages=1), dict[str, VirtualDoor]()
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                web,
-                CrawlSettings(),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=self._told,
-            )
-            for number in range(machines)
-        ]
+        web = SyntheticWeb(seed, pages=1)
+        self.machines = machines_of(machines, self.world, self.members, web, told=self._told)
         for machine in self.machines[:started]:
             machine.start()
         self.pass_time(20.0)
@@ -153,13 +140,9 @@ class Mesh:
         return not isinstance(seen, EntityStatistics) or not seen.store.unkept
 
     def check_replicas(self, count: int) -> None:
-        """Each row is on all of its team, and nowhere else."""
-        team = min(2, len(self.running))
-        assert sum(len(self.rows(machine)) for machine in self.running) == team * count
-        for machine in self.running:
-            for item in self.rows(machine):
-                assert machine.ownership is not None
-                assert machine.peer in machine.ownership.team_of(item.slot)
+        """There are so many rows, each on all of its team, and nowhere else."""
+        assert len(all_rows(self.running, EntityUse.rows)) == count
+        assert list(unequal_rows(self.running, EntityUse.rows)) == []
 
     def all_bytes(self, machine: Machine) -> bytes:
         """All that a machine has in its table, durably."""

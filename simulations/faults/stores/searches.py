@@ -103,24 +103,29 @@ class LogUse(StoreUse):
                 yield f"nobody made the search {name.hex()} that is in the log"
             elif made_up := _clicked(row) - self._possible[name]:
                 yield f"nobody clicked on {made_up}, as the log says"
-        told = [each for machine in machines for each in self._told(machine)]
+        told = [
+            part
+            for machine in machines
+            for part in log_told(self._log(machine), machine.peer, machine.local_time())
+        ]
         yield from _wrong_counts(rows, [each for part in told for each in part.queries])
         yield from _wrong_rare(rows, told)
-
-    def _told(self, machine: UsedMachine) -> Iterator[LogTold]:
-        """Yield the parts of the log that a member tells a gateway."""
-        asker, after, is_first = Address(machine.peer, "searcher"), b"", True
-        while after or is_first:
-            is_first = False
-            sends = self._log(machine).receive(asker, LogWanted(1, after), machine.local_time())
-            [told] = [send.message for send in sends if isinstance(send.message, LogTold)]
-            after = told.next
-            yield told
 
     def _log(self, machine: UsedMachine) -> OwnQueryLog:
         log = self.actor(machine, OwnQueryLog.name)
         assert isinstance(log, OwnQueryLog)
         return log
+
+
+def log_told(log: OwnQueryLog, peer: str, now: float) -> Iterator[LogTold]:
+    """Yield the parts of the log that a member tells a gateway."""
+    asker, after, is_first = Address(peer, "searcher"), b"", True
+    while after or is_first:
+        is_first = False
+        sends = log.receive(asker, LogWanted(1, after), now)
+        [told] = [send.message for send in sends if isinstance(send.message, LogTold)]
+        after = told.next
+        yield told
 
 
 def _clicked(row: LogRow) -> set[str]:

@@ -8,8 +8,8 @@ nowhere else, is judged here for all.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import ClassVar, Final, Protocol
 
 from mesh.actors.actor import Actor, Message
 from mesh.actors.ownership import Ownership
@@ -22,9 +22,6 @@ from peers.storage.archive.memory_archive import MemoryArchive
 from simulations.webs.web import Served, SyntheticWeb
 from simulations.world.members import Members
 from simulations.world.world import World
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROWS_MAX: Final = 1_000_000
 # From when something was told to a peer until it is in a commit, be its disk a hundred times slower.
@@ -233,25 +230,18 @@ def ownership_of(machines: Sequence[UsedMachine]) -> Ownership:
     return ownership
 
 
-def copies_of_rows(machines: Sequence[UsedMachine], section: bytes) -> dict[bytes, dict[str, bytes]]:
-    """Return the values of each key by peer."""
-    copies: dict[bytes, dict[str, bytes]] = defaultdict(dict)
-    for machine in machines:
-        for key, value in rows_of(machine, section):
-            copies[key][machine.peer] = value
-    return copies
-
-
 def all_rows(machines: Sequence[UsedMachine], section: bytes) -> dict[bytes, bytes]:
     """Return all rows that anybody has; which value, where they differ, is of no matter: that is judged."""
     return {key: value for machine in machines for key, value in rows_of(machine, section)}
 
 
-def unequal_rows(use: StoreUse, machines: Sequence[UsedMachine]) -> Iterator[str]:
+def unequal_rows(machines: Sequence[UsedMachine], section: bytes) -> Iterator[str]:
     """Judge that each row of a store is the same at all of its team, and nowhere else."""
-    if not use.rows:
-        return
-    ownership, name = ownership_of(machines), type(use).__name__
-    for key, values in copies_of_rows(machines, use.rows).items():
+    ownership = ownership_of(machines)
+    copies: dict[bytes, dict[str, bytes]] = defaultdict(dict)  # by key and peer
+    for machine in machines:
+        for key, value in rows_of(machine, section):
+            copies[key][machine.peer] = value
+    for key, values in copies.items():
         if set(values) != set(ownership.team_of(slot_in(key))) or len(set(values.values())) > 1:
-            yield f"a row of {name} is not the same at all of its team: {key.hex()} {values}"
+            yield f"a row of {section!r} is not the same at all of its team: {key.hex()} {values}"

@@ -16,8 +16,10 @@ PAGES: Final = 2
 
 
 class TakeDownUse(StoreUse):
-    """Attributes:
-    urls: pages that are taken down by now; to none of them leads the only way to others.
+    """The take-down of some pages, at a moment of the run.
+
+    Attributes:
+      urls: pages that are taken down by now; none of them is the only way to others.
     """
 
     def __init__(self, run: UsedRun) -> None:
