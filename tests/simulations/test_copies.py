@@ -14,19 +14,18 @@ from mesh.actors.actor import Address, Message
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.copies.copies import CopiesStatistics
-from peers.crawler.model.settings import CrawlSettings
 from peers.engine.pages.document import Document
 from peers.gateway.model.messages import PagesFound, SearchPages
 from peers.storage.messages import StorePage
 from peers.storage.wire_messages import StoredPage
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import WordyParser, records_of
 from simulations.world.world import World
+from tests.simulations.machines import machines_of
 
 SLOTS = 32
 HOSTS = 12
@@ -60,23 +59,15 @@ class Mesh:
         self.answers: list[PagesFound] = []
         self.texts: dict[str, str] = {}  # by URL, of the newest version
         self.visit = 0
-        web, doors = SyntheticWeb(seed, pages=1), dict[str, VirtualDoor]()
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                web,
-                CrawlSettings(),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: self._hear(answer),
-                parser=CopyingParser,
-            )
-            for number in range(machines)
-        ]
+        web = SyntheticWeb(seed, pages=1)
+        self.machines = machines_of(
+            machines,
+            self.world,
+            self.members,
+            web,
+            told=lambda _, answer: self._hear(answer),
+            parser=CopyingParser,
+        )
         for machine in self.machines[:started]:
             machine.start()
         self.pass_time(20.0)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds
 from peers.policy.rules import EVERYTHING, Policy, policy_bytes
-from simulations.faults.clock import VirtualClock
-from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb, WebShape
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
+from tests.simulations.machines import machines_of
 
 SEED, PEERS = 11, 3
 PAGES_MAX, MORE = 120, 180
@@ -24,24 +23,12 @@ class Mesh:
         self.world = World(Network(random_of(SEED, "network")), start_s=1_000.0)
         self.members = Members(SEED, PEERS, replicas=2, slot_count=64)
         self.visited_s: dict[str, list[float]] = {}  # by URL
-        self.doors: dict[str, VirtualDoor] = {}
         self.visits = 0
         self.web = SyntheticWeb(SEED, pages=500, shape=WebShape(pages_per_host=20.0, dead_hosts_share=0.0))
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                settings or CrawlSettings(delay_s=0.2),
-                self.doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: self._count(url),
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: None,
-            )
-            for number in range(PEERS)
-        ]
+        settings = settings or CrawlSettings(delay_s=0.2)
+        self.machines = machines_of(
+            PEERS, self.world, self.members, self.web, settings, fetched=lambda _, url, __: self._count(url)
+        )
         for machine in self.machines:
             machine.start()
         self.pass_time(10.0)

@@ -7,20 +7,19 @@ from typing import ClassVar
 from mesh.actors.actor import Address, Message, Send
 from mesh.slot_set import encode_slot_list
 from mesh.tables.table import Table, TableSection
-from peers.crawler.model.settings import CrawlSettings
 from peers.handover.item_store import ItemStore
 from peers.handover.keeper import Keeper
 from peers.handover.messages import SlotsDiffer
 from peers.handover.mirror import Mirror
 from peers.handover.store import HolderStatistics, StoreActor, StoreDeclaration
 from peers.vitals import store_counts
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
+from tests.simulations.machines import machines_of
 
 SLOTS = 64
 REST_S = 120.0  # within which a mesh has moved all that is to be moved, by far
@@ -80,23 +79,8 @@ class Mesh:
         self.members = Members(seed, machines, replicas=2, slot_count=SLOTS)
         self.scores: dict[str, Scores] = {}  # by peer, of its last life
         self.told: dict[tuple[int, bytes], int] = {}
-        web, doors = SyntheticWeb(seed, pages=1), dict[str, VirtualDoor]()
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                web,
-                CrawlSettings(),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: None,
-                further=self._make_scores,
-            )
-            for number in range(machines)
-        ]
+        web = SyntheticWeb(seed, pages=1)
+        self.machines = machines_of(machines, self.world, self.members, web, further=self._make_scores)
         for machine in self.machines[:started]:
             machine.start()
         self.rest()

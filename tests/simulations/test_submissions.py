@@ -36,14 +36,14 @@ from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.submission import Submission, SubmissionState, code_of, code_text, name_of, row_bytes
 from peers.submissions.verdict import sign_verdict
 from peers.submissions.wire_messages import DOMAIN_FULL, FORGED, OFF
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.webs.web import Served, SyntheticWeb, WebShape
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import WordyParser
 from simulations.world.world import PortAnswer, World
+from tests.simulations.machines import machines_of
 
 SLOTS = 32
 SHAPE = WebShape(
@@ -113,23 +113,17 @@ class Mesh:
         self.log: list[Fetch] = []
         self.answers: dict[int, Message] = {}
         self.ticket = 0
-        doors: dict[str, VirtualDoor] = {}
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                CrawlSettings(delay_s=1.0),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=self._fetched,
-                abandoned=lambda machine: None,
-                told=self._told,
-                parser=ProvenParser,
-            )
-            for number in range(machines)
-        ]
+        settings = CrawlSettings(delay_s=1.0)
+        self.machines = machines_of(
+            machines,
+            self.world,
+            self.members,
+            self.web,
+            settings,
+            fetched=self._fetched,
+            told=self._told,
+            parser=ProvenParser,
+        )
         for machine in self.machines[:started]:
             machine.start()
         self.pass_time(20.0)

@@ -25,15 +25,15 @@ from peers.topics.series import mended, topic_series
 from peers.topics.topic_list import FORMAT, CountedTopic, TopicList, TopicsInForce, list_body, topics_of
 from peers.topics.visit_row import NAME_BYTES, visit_in
 from peers.topics.wire_messages import ContentCounts, SliceCounts
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.webs.topic_web import RELATED_STRING, TOPIC_STRING, TopicWeb
 from simulations.webs.web import Served
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import WordyParser
 from simulations.world.world import PortAnswer, World
+from tests.simulations.machines import machines_of
 
 SLOTS: Final = 32
 ROUND_S: Final = 300
@@ -93,23 +93,17 @@ class Mesh:
         self.web = ToldWeb(seed, lambda: self.world.now, round_s=ROUND_S, lost=lost)
         self.log: list[Fetch] = []
         self.counted: dict[int, CountsSummed] = {}
-        doors = dict[str, VirtualDoor]()
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                CrawlSettings(delay_s=DELAY_S, revisit_after_s=ROUND_S, audit_rate=0.0),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=self._fetched,
-                abandoned=lambda machine: None,
-                told=self._told,
-                parser=parser,
-            )
-            for number in range(machines)
-        ]
+        settings = CrawlSettings(delay_s=DELAY_S, revisit_after_s=ROUND_S, audit_rate=0.0)
+        self.machines = machines_of(
+            machines,
+            self.world,
+            self.members,
+            self.web,
+            settings,
+            fetched=self._fetched,
+            told=self._told,
+            parser=parser,
+        )
         for machine in self.machines:
             machine.start()
         self.pass_time(20.0)

@@ -23,16 +23,16 @@ from peers.watch.list_file import entries_of
 from peers.watch.notices import Notices
 from peers.watch.watch_list import list_body, watch_of
 from peers.watch.wire_messages import Notice
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.faults.stores.versions import ledger_of
 from simulations.webs.changing_web import GONE, ChangingWeb, is_shown
 from simulations.webs.web import Served, WebShape
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import COMMON_WORD, WordyParser, body_of
 from simulations.world.world import World
+from tests.simulations.machines import machines_of
 
 SLOTS, PAGES, HOSTS = 32, 120, 8
 BODY = list_body(entries_of([COMMON_WORD, "nowhere"]), 1.0)
@@ -59,23 +59,17 @@ class Mesh:
         self.web = ChangingWeb(seed, PAGES, shape, lambda: self.world.now)
         self.served: set[Text] = set()
         self.gathered: list[NoticesGathered] = []
-        doors = dict[str, VirtualDoor]()
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                CrawlSettings(delay_s=0.2, revisit_after_s=40.0, audit_rate=0.0),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=self._note,
-                abandoned=lambda machine: None,
-                told=self._hear,
-                parser=parser,
-            )
-            for number in range(4)
-        ]
+        settings = CrawlSettings(delay_s=0.2, revisit_after_s=40.0, audit_rate=0.0)
+        self.machines = machines_of(
+            4,
+            self.world,
+            self.members,
+            self.web,
+            settings,
+            fetched=self._note,
+            told=self._hear,
+            parser=parser,
+        )
         for machine in self.machines[:started]:
             machine.start()
         self.pass_time(20.0)

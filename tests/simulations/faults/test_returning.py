@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from mesh.actors.actor import Message
 from mesh.urls import host_of
-from peers.crawler.model.settings import CrawlSettings
 from peers.engine.index import Index
 from peers.engine.pages.document import Document
 from peers.gateway.model.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
-from simulations.faults.clock import VirtualClock
 from simulations.faults.final_checks import documents_on
 from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import rare_word_of
 from simulations.world.world import World
+from tests.simulations.machines import machines_of
 
 SEED = 7
 STORED_S = 60.0  # within which a web of few pages is crawled, kept twice and indexed
@@ -31,25 +30,16 @@ class Mesh:
         self.network = Network(random_of(SEED, "network"))
         self.world = World(self.network, start_s=1_000.0)
         self.members = Members(SEED, n_peers, replicas=replicas, slot_count=64)
-        self.doors: dict[str, VirtualDoor] = {}
         self.answers: list[tuple[str, Message]] = []
         self.web = SyntheticWeb(SEED, pages=3)
         self.page = self.web.seeds[0]
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                CrawlSettings(),
-                self.doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: self.answers.append((machine.name, answer)),
-            )
-            for number in range(n_peers)
-        ]
+        self.machines = machines_of(
+            n_peers,
+            self.world,
+            self.members,
+            self.web,
+            told=lambda machine, answer: self.answers.append((machine.name, answer)),
+        )
         for machine in self.machines[:n_started]:
             machine.start()
         self.pass_time(10.0)
