@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mesh.counts import counted
 from mesh.errors import INTERRUPTED
 from mesh.process.collector import relax_collector
+from peers.options import JsonOption
 from simulations.studies import commands as studies
 from simulations.traces import commands as traces
 
@@ -36,7 +37,6 @@ sim = typer.Typer(
 )
 
 SeedOption = Annotated[int, typer.Option(help="Decides everything: same seed, same digest.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
 @sim.command(epilog="Example: tianmesh sim crawl --peers 8 --seed 7 --pages 100000 --json")
