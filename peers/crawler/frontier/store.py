@@ -264,11 +264,7 @@ class FrontierStore:
         """See `handover.store.MirroredStore`."""
         if not is_wanted:
             self._frontier.changes = None
-            for _, keys in self._released.values():
-                for key in keys:
-                    self._show(key)
-            self._released.clear()
-            self.released_due_s = inf
+            self.release_at_once([int.from_bytes(slot, "big") for slot in self._released])
         elif self._frontier.changes is None:
             self._frontier.changes = {}
 
