@@ -24,7 +24,7 @@ RANKS: dict[str, Any] = {
 @pytest.fixture
 def gateway() -> Iterator[FakeGateway]:
     with fake_gateway() as gateway:
-        gateway.ranks = RANKS
+        gateway.answers["/api/graph/ranks"] = RANKS
         yield gateway
 
 
@@ -40,11 +40,11 @@ def test_pages_and_hosts_are_listed_with_their_ranks(gateway: FakeGateway) -> No
 
 
 def test_what_is_missing_or_still_changing_is_said(gateway: FakeGateway) -> None:
-    gateway.ranks = {**RANKS, "is_settled": False, "n_left_out": 7, "silent": ["bob"]}
+    gateway.answers["/api/graph/ranks"] = {**RANKS, "is_settled": False, "n_left_out": 7, "silent": ["bob"]}
     result = result_of(gateway, "graph", "ranks")
     assert result.stdout.endswith("and ranks still change\n")
     assert "the links of 7 pages count for nothing" in result.stderr
     assert "no answer from bob" in result.stderr
-    gateway.ranks = {**RANKS, "n_pages": 0, "pages": [], "hosts": []}
+    gateway.answers["/api/graph/ranks"] = {**RANKS, "n_pages": 0, "pages": [], "hosts": []}
     assert "`tianmesh policy undo --since`" in result_of(gateway, "graph", "ranks").stderr
     assert result_of(gateway, "graph", "ranks", "--limit", "0").exit_code == 2
