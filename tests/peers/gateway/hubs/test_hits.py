@@ -106,8 +106,8 @@ def test_owners_are_asked_for_their_pages_alone_and_speak_for_no_others() -> Non
     assert errand.receive(Address("ann", "link_graph"), told, 0.1) == []
     named = NeighboursListed(request, True, (), (third, ours))
     assert errand.receive(Address("cyd", "link_graph"), named, 0.1) == []
-    sends = errand.wake(errand.wake_at() + 2.0)
-    [end] = [each.message for each in sends if isinstance(each.message, NeighboursGathered)]
+    sends = errand.receive(Address("bob", "link_graph"), NeighboursListed(request, is_on=False), 0.1)
+    [end] = [each.message for each in sends or () if isinstance(each.message, NeighboursGathered)]
     of_ann, of_cyd = end.told
     assert of_ann.pages == (PageNeighbours(ours, (LinkingPage("http://x.test/"),)),)
     assert of_ann.named == ()
