@@ -217,7 +217,7 @@ class MergedHits:
         )
 
     def _begin_with_those_that_define(self) -> None:
-        """Have all results read of which those come first that define the term."""
+        """Have the results read among which those that define the term will come first."""
         task, hits = self._task, self._list.hits
         # A cursor tells the place in the order by definitions, which is not known yet.
         start = self._start = task.start
