@@ -25,7 +25,7 @@ from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import WordyParser, records_of
 from simulations.world.world import World
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 
 SLOTS = 32
 HOSTS = 12
@@ -48,7 +48,7 @@ def text_of(content: int) -> str:
     return f"mesh content{content}"
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything, and pages that say the same as others."""
 
     def __init__(self, seed: int, started: int, machines: int = 4) -> None:
@@ -60,28 +60,14 @@ class Mesh:
         self.texts: dict[str, str] = {}  # by URL, of the newest version
         self.visit = 0
         web = SyntheticWeb(seed, pages=1)
-        self.machines = machines_of(
-            machines,
-            self.world,
-            self.members,
-            web,
-            told=lambda _, answer: self._hear(answer),
-            parser=CopyingParser,
+        self.begin(
+            machines, web, started=started, told=lambda _, answer: self._hear(answer), parser=CopyingParser
         )
-        for machine in self.machines[:started]:
-            machine.start()
         self.pass_time(20.0)
 
     def _hear(self, answer: Message) -> None:
         if isinstance(answer, PagesFound):
             self.answers.append(answer)
-
-    @property
-    def running(self) -> list[Machine]:
-        return [machine for machine in self.machines if machine.is_running]
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def store(self, url: str, text: str | None) -> None:
         """Have a version stored by the owner of its slot, if it runs; None for a page that is gone."""

@@ -34,7 +34,7 @@ from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 
 SLOTS = 32
 REST_S = 240.0
@@ -54,7 +54,7 @@ def row_of(entity: int, number: int = 1, until_day: int = UNTIL) -> SealedRow:
 RULES = EntityRules()
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything, and a gateway at each."""
 
     def __init__(
@@ -70,21 +70,12 @@ class Mesh:
         self.policies = self.ticket = 0
         self.answers: dict[int, Message] = {}
         web = SyntheticWeb(seed, pages=1)
-        self.machines = machines_of(machines, self.world, self.members, web, told=self._told)
-        for machine in self.machines[:started]:
-            machine.start()
+        self.begin(machines, web, started=started, told=self._told)
         self.pass_time(20.0)
         self.obey(rules)
 
-    @property
-    def running(self) -> list[Machine]:
-        return [machine for machine in self.machines if machine.is_running]
-
     def _told(self, machine: Machine, answer: Message) -> None:
         self.answers[answer.ticket] = answer  # type: ignore[attr-defined]  # all of these have one
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def obey(self, rules: EntityRules | None) -> None:
         self.policies += 1

@@ -16,7 +16,7 @@ from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 
 Answer = TypeVar("Answer")
 
@@ -24,7 +24,7 @@ SEED, PEERS = 5, 3
 STORED_S = 60.0  # within which a web of few pages is crawled, kept twice and indexed
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines that crawl a small web, and what the gateway of the first answered last."""
 
     def __init__(self) -> None:
@@ -32,15 +32,8 @@ class Mesh:
         self.members = Members(SEED, PEERS, replicas=2, slot_count=64)
         self.answers: list[Message] = []
         self.web = SyntheticWeb(SEED, pages=12)
-        self.machines = machines_of(
-            PEERS, self.world, self.members, self.web, told=lambda _, answer: self.answers.append(answer)
-        )
-        for machine in self.machines:
-            machine.start()
+        self.begin(PEERS, self.web, told=lambda _, answer: self.answers.append(answer))
         self.pass_time(10.0)
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def why(self, url: str, asked: int = 0) -> WhyAnswered:
         return self._ask(AskWhy(9, url), asked, WhyAnswered)

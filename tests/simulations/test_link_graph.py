@@ -30,7 +30,7 @@ from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 
 SLOTS = 32
 REST_S = 400.0
@@ -86,7 +86,7 @@ class LinkedWeb(SyntheticWeb):
         return {url: sources for url, sources in found.items() if sources}
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything that crawl a web for ever."""
 
     def __init__(
@@ -104,19 +104,10 @@ class Mesh:
         self.members = Members(seed, machines, replicas=2, slot_count=slot_count)
         self.web = LinkedWeb(seed)
         self.policies = 0
-        self.machines = machines_of(machines, self.world, self.members, self.web, settings)
-        for machine in self.machines[:started]:
-            machine.start()
+        self.begin(machines, self.web, settings, started=started)
         self.pass_time(20.0)
         self.obey(rules)
         self.running[0].order(AddSeeds(1, self.web.seeds))
-
-    @property
-    def running(self) -> list[Machine]:
-        return [machine for machine in self.machines if machine.is_running]
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def obey(self, rules: LinkGraphRules | None, *first: Rule) -> None:
         """Publish a policy, and wait until all that are reached have heard of it."""

@@ -27,7 +27,7 @@ from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 
 PEERS, PAGES, HOSTS = 3, 600, 6
 CRAWLED_S = 30.0  # about a fifth of the web
@@ -47,7 +47,7 @@ class GlacierWeb(SyntheticWeb):
         )
 
 
-class LiveMesh:
+class LiveMesh(PlayedMesh):
     """Machines that have crawled a part of a web; also the services behind the gateway of the first."""
 
     def __init__(self, seed: int) -> None:
@@ -58,19 +58,12 @@ class LiveMesh:
         self._answers: dict[int, Message] = {}
         self._ticket = 0
         settings = CrawlSettings(delay_s=DELAY_S, audit_rate=0.0)
-        self.machines = machines_of(
-            PEERS, self.world, self.members, self.web, settings, fetched=self._note, told=self._hear
-        )
-        for machine in self.machines:
-            machine.start()
+        self.begin(PEERS, self.web, settings, fetched=self._note, told=self._hear)
         self.pass_time(10.0)
         self.machines[0].publish(self.members.policy(1, policy_bytes(EVERYTHING)))
         self.pass_time(2.0)
         self.machines[0].order(AddSeeds(1, self.web.seeds))
         self.pass_time(CRAWLED_S)
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def pages_since(self, since_s: float) -> list[str]:
         urls = [url for at, url, _ in self.fetched if at >= since_s]

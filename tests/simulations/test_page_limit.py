@@ -10,13 +10,13 @@ from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 
 SEED, PEERS = 11, 3
 PAGES_MAX, MORE = 120, 180
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines that crawl one web, and what they have visited."""
 
     def __init__(self, settings: CrawlSettings | None = None) -> None:
@@ -26,19 +26,12 @@ class Mesh:
         self.visits = 0
         self.web = SyntheticWeb(SEED, pages=500, shape=WebShape(pages_per_host=20.0, dead_hosts_share=0.0))
         settings = settings or CrawlSettings(delay_s=0.2)
-        self.machines = machines_of(
-            PEERS, self.world, self.members, self.web, settings, fetched=lambda _, url, __: self._count(url)
-        )
-        for machine in self.machines:
-            machine.start()
+        self.begin(PEERS, self.web, settings, fetched=lambda _, url, __: self._count(url))
         self.pass_time(10.0)
 
     def _count(self, url: str) -> None:
         self.visits += not url.endswith("/robots.txt")
         self.visited_s.setdefault(url, []).append(self.world.now)
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def limit(self, pages_max: int, number: int) -> None:
         policy = Policy(rules=EVERYTHING.rules, pages_max=pages_max)

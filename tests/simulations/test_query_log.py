@@ -25,7 +25,7 @@ from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 
 SLOTS = 32
 REST_S = 240.0
@@ -35,7 +35,7 @@ KEPT = QueryLogRules(days=7, clicks=True)
 Rows = dict[tuple[str, int], int]  # clients by query and day
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything, and what clients were shown."""
 
     def __init__(
@@ -49,19 +49,10 @@ class Mesh:
         self.rules: QueryLogRules | None = None  # as they were published last
         self.clients = 0
         web = SyntheticWeb(seed, pages=1)
-        self.machines = machines_of(4, self.world, self.members, web)
-        for machine in self.machines[:started]:
-            machine.start()
+        self.begin(4, web, started=started)
         self.pass_time(20.0)
         if rules is not None:
             self.obey(rules)
-
-    @property
-    def running(self) -> list[Machine]:
-        return [machine for machine in self.machines if machine.is_running]
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def obey(self, rules: QueryLogRules | None) -> None:
         """Publish a policy, and wait until all that are reached have heard of it."""

@@ -19,7 +19,7 @@ from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 
 SLOTS = 64
 REST_S = 120.0  # within which a mesh has moved all that is to be moved, by far
@@ -71,7 +71,7 @@ class Scores(StoreActor):
         return HolderStatistics(store=self._keeper.observe())
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with such a store each, two copies of everything, and what they were told."""
 
     def __init__(self, started: int = 3, machines: int = 4, seed: int = 5) -> None:
@@ -80,18 +80,12 @@ class Mesh:
         self.scores: dict[str, Scores] = {}  # by peer, of its last life
         self.told: dict[tuple[int, bytes], int] = {}
         web = SyntheticWeb(seed, pages=1)
-        self.machines = machines_of(machines, self.world, self.members, web, further=self._make_scores)
-        for machine in self.machines[:started]:
-            machine.start()
+        self.begin(machines, web, started=started, further=self._make_scores)
         self.rest()
 
     def _make_scores(self, me: str, table: Table, life: int) -> list[StoreActor]:
         self.scores[me] = Scores(me, TableSection(table, b"T"), life)
         return [self.scores[me]]
-
-    @property
-    def running(self) -> list[Machine]:
-        return [machine for machine in self.machines if machine.is_running]
 
     def team_of(self, slot: int) -> tuple[str, ...]:
         ownership = self.running[0].ownership
@@ -111,9 +105,6 @@ class Mesh:
         for slot in range(SLOTS):
             for number in range(3):
                 self.tell(slot, b"name %d" % number, score + number)
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def rest(self) -> None:
         """Wait until all who run know each other, and nothing has to move."""

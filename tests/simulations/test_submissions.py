@@ -43,7 +43,7 @@ from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import WordyParser
 from simulations.world.world import PortAnswer, World
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 
 SLOTS = 32
 SHAPE = WebShape(
@@ -100,7 +100,7 @@ class Fetch(NamedTuple):
     peer: str
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything, a gateway, and the log of all web servers."""
 
     def __init__(
@@ -114,18 +114,15 @@ class Mesh:
         self.answers: dict[int, Message] = {}
         self.ticket = 0
         settings = CrawlSettings(delay_s=1.0)
-        self.machines = machines_of(
+        self.begin(
             machines,
-            self.world,
-            self.members,
             self.web,
             settings,
+            started=started,
             fetched=self._fetched,
             told=self._told,
             parser=ProvenParser,
         )
-        for machine in self.machines[:started]:
-            machine.start()
         self.pass_time(20.0)
         policy = Policy(rules=OF_SEEDS.rules, submissions=rules)
         self.machines[0].publish(self.members.policy(1, policy_bytes(policy)))
@@ -136,9 +133,6 @@ class Mesh:
 
     def _told(self, machine: Machine, answer: Message) -> None:
         self.answers[answer.ticket] = answer  # type: ignore[attr-defined]  # all of these have one
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def home(self, number: int) -> str:
         return self.web.seeds[number]

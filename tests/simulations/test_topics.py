@@ -33,7 +33,7 @@ from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import WordyParser
 from simulations.world.world import PortAnswer, World
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 
 SLOTS: Final = 32
 ROUND_S: Final = 300
@@ -76,7 +76,7 @@ class Fetch(NamedTuple):
     text: str
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything that visit a web of news each round."""
 
     def __init__(
@@ -94,27 +94,13 @@ class Mesh:
         self.log: list[Fetch] = []
         self.counted: dict[int, CountsSummed] = {}
         settings = CrawlSettings(delay_s=DELAY_S, revisit_after_s=ROUND_S, audit_rate=0.0)
-        self.machines = machines_of(
-            machines,
-            self.world,
-            self.members,
-            self.web,
-            settings,
-            fetched=self._fetched,
-            told=self._told,
-            parser=parser,
-        )
-        for machine in self.machines:
-            machine.start()
+        self.begin(machines, self.web, settings, fetched=self._fetched, told=self._told, parser=parser)
         self.pass_time(20.0)
         self.machines[0].publish(self.members.policy(1, policy_bytes(EVERYTHING)))
         self.number = NUMBER
         self.decree(topics)
         self.pass_time(18.0)
         self.machines[0].order(AddSeeds(1, self.web.seeds))
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def run_to_round(self, number: int) -> None:
         self.world.run(until=float(number * ROUND_S))

@@ -12,7 +12,7 @@ from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import COMMON_WORD, rare_word_of
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 from tests.simulations.transcript import ListeningWorld, Transcript, check
 
 SEED = 11
@@ -39,7 +39,7 @@ JOIN = (
 HANDOVER = ("membership", "handover", "controller", "cell", "indexer")
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Three machines, of which two or three run, two copies of everything, a web with a page per host."""
 
     def __init__(self, started: int, pages: int) -> None:
@@ -51,16 +51,7 @@ class Mesh:
         self.web = SyntheticWeb(SEED, pages, SHAPE)
         self.answers: list[Message] = []
         settings = CrawlSettings(delay_s=0.5)
-        self.machines = machines_of(
-            3,
-            self.world,
-            self.members,
-            self.web,
-            settings,
-            told=lambda _, answer: self.answers.append(answer),
-        )
-        for machine in self.machines[:started]:
-            machine.start()
+        self.begin(3, self.web, settings, started=started, told=lambda _, answer: self.answers.append(answer))
         self.rest()
 
     def _name_of(self, peer: str) -> str:

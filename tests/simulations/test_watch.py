@@ -32,7 +32,7 @@ from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import COMMON_WORD, WordyParser, body_of
 from simulations.world.world import World
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 
 SLOTS, PAGES, HOSTS = 32, 120, 8
 BODY = list_body(entries_of([COMMON_WORD, "nowhere"]), 1.0)
@@ -48,7 +48,7 @@ class WatchingParser(WordyParser):
         self.watch = watch_of([Decree(WATCH, "", NUMBER, 0.0, inf, BODY, b"", b"")], None)
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything that visit a web which changes."""
 
     def __init__(self, seed: int, started: int = 3, parser: type[WordyParser] = WatchingParser) -> None:
@@ -60,26 +60,12 @@ class Mesh:
         self.served: set[Text] = set()
         self.gathered: list[NoticesGathered] = []
         settings = CrawlSettings(delay_s=0.2, revisit_after_s=40.0, audit_rate=0.0)
-        self.machines = machines_of(
-            4,
-            self.world,
-            self.members,
-            self.web,
-            settings,
-            fetched=self._note,
-            told=self._hear,
-            parser=parser,
-        )
-        for machine in self.machines[:started]:
-            machine.start()
+        self.begin(4, self.web, settings, started=started, fetched=self._note, told=self._hear, parser=parser)
         self.pass_time(20.0)
         self.machines[0].publish(self.members.policy(1, policy_bytes(EVERYTHING)))
         self.machines[0].publish(self.members.watch(NUMBER, BODY))
         self.pass_time(2.0)
         self.machines[0].order(AddSeeds(1, self.web.seeds))
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def notices_of(self, machine: Machine) -> tuple[Notice, ...]:
         table = MemoryTable()

@@ -16,14 +16,14 @@ from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import rare_word_of
 from simulations.world.world import World
-from tests.simulations.machines import machines_of
+from tests.simulations.machines import PlayedMesh
 
 SEED = 7
 STORED_S = 60.0  # within which a web of few pages is crawled, kept twice and indexed
 RETURNED_S = 30.0  # after which a peer that returns answers again, whoever else is there
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines, three that keep everything if not said otherwise, and what their gateways answered."""
 
     def __init__(self, n_peers: int = 3, *, replicas: int = 3, n_started: int | None = None) -> None:
@@ -33,21 +33,15 @@ class Mesh:
         self.answers: list[tuple[str, Message]] = []
         self.web = SyntheticWeb(SEED, pages=3)
         self.page = self.web.seeds[0]
-        self.machines = machines_of(
+        self.begin(
             n_peers,
-            self.world,
-            self.members,
             self.web,
+            started=n_started,
             told=lambda machine, answer: self.answers.append((machine.name, answer)),
         )
-        for machine in self.machines[:n_started]:
-            machine.start()
         self.pass_time(10.0)
         self.machines[0].order(AddSeeds(1, self.web.seeds))
         self.pass_time(STORED_S)
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def ask(self, machine: Machine) -> None:
         machine.order(SearchPages(2, rare_word_of(self.page)))
