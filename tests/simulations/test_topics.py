@@ -31,7 +31,7 @@ from simulations.webs.web import Served
 from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.network import Network
-from simulations.world.words import WordyParser
+from simulations.world.words import TellingParser, WordyParser
 from simulations.world.world import PortAnswer, World
 from tests.simulations.machines import PlayedMesh
 
@@ -48,19 +48,8 @@ NUMBER: Final = 3
 KEY, SOME_KEY = (BOTH.key_of(topic) for topic in BOTH.topics)
 
 
-class ToldWeb(TopicWeb):
-    """The web, and beside it the topics that all parsers have heard of."""
-
-    topics: TopicsInForce | None = None
-
-
-class TopicParser(WordyParser):
-    """The twin of a parser that has heard of the topics; the text of a page is its body."""
-
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
-        assert isinstance(self._web, ToldWeb)
-        self.topics = self._web.topics
-        return super().receive(source, message, now)
+class TopicParser(TellingParser):
+    """The twin of a parser; the text of a page is its body."""
 
     def document(self, url: str, stamp: Stamp, body: bytes) -> Document | None:
         text = body.decode()
@@ -90,7 +79,7 @@ class Mesh(PlayedMesh):
         self.network = Network(random_of(seed, "network"))
         self.world = World(self.network, start_s=FIRST * ROUND_S - 40.0)
         self.members = Members(seed, machines, replicas=2, slot_count=SLOTS)
-        self.web = ToldWeb(seed, lambda: self.world.now, round_s=ROUND_S, lost=lost)
+        self.web = TopicWeb(seed, lambda: self.world.now, round_s=ROUND_S, lost=lost)
         self.log: list[Fetch] = []
         self.counted: dict[int, CountsSummed] = {}
         settings = CrawlSettings(delay_s=DELAY_S, revisit_after_s=ROUND_S, audit_rate=0.0)
@@ -108,9 +97,7 @@ class Mesh(PlayedMesh):
     def decree(self, topics: TopicList) -> None:
         """Have other topics counted from now on."""
         self.number += 1
-        body = list_body(topics)
-        self.web.topics = topics_of([Decree(TOPICS, "", self.number, 0.0, inf, body, b"", b"")], None)
-        self.machines[0].publish(self.members.topics(self.number, body))
+        self.machines[0].publish(self.members.topics(self.number, list_body(topics)))
         self.pass_time(2.0)
 
     def rows_of(self, machine: Machine) -> set[bytes]:

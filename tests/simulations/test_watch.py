@@ -30,7 +30,7 @@ from simulations.webs.web import Served, WebShape
 from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.network import Network
-from simulations.world.words import COMMON_WORD, WordyParser, body_of
+from simulations.world.words import COMMON_WORD, TellingParser, WordyParser, body_of
 from simulations.world.world import World
 from tests.simulations.machines import PlayedMesh
 
@@ -40,18 +40,10 @@ NUMBER = 3
 Text = tuple[str, bytes]  # URL, digest of the body
 
 
-class WatchingParser(WordyParser):
-    """The twin of a parser that has heard of the list."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.watch = watch_of([Decree(WATCH, "", NUMBER, 0.0, inf, BODY, b"", b"")], None)
-
-
 class Mesh(PlayedMesh):
     """Machines with two copies of everything that visit a web which changes."""
 
-    def __init__(self, seed: int, started: int = 3, parser: type[WordyParser] = WatchingParser) -> None:
+    def __init__(self, seed: int, started: int = 3, parser: type[WordyParser] = TellingParser) -> None:
         self.network = Network(random_of(seed, "network"))
         self.world = World(self.network, start_s=1_000.0)
         self.members = Members(seed, 4, replicas=2, slot_count=SLOTS)
