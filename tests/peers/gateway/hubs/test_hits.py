@@ -80,10 +80,9 @@ def test_pages_that_several_results_link_to_belong_to_the_neighbourhood() -> Non
     )
     assert pages.unnamed() == (marked(known),)
     assert pages.titles == {a: "A", b: "", hub: "Hub"}
-    assert set(pages.links(None)) == {(hub, a), (a, b), (b, hub)}
+    assert set(pages.links(NeighboursGathered(0, (), ()))) == {(hub, a), (a, b), (b, hub)}
     named = NeighboursGathered(2, (NeighboursListed(2, True, named=(known,)),), ("cyd",))
     assert set(pages.links(named)) == {(hub, a), (a, b), (b, hub), (a, known), (b, known)}
-    assert pages.silent == {"cyd"}
 
 
 def test_owners_are_asked_for_their_pages_alone_and_speak_for_no_others() -> None:
