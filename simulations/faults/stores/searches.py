@@ -20,7 +20,6 @@ from peers.query_log.messages import ResultClicked, ResultsShown
 from peers.query_log.query_log import OwnQueryLog, QueryLogStatistics
 from peers.query_log.wire_messages import LogTold, LogWanted, QueryOfDay
 from simulations.faults.stores.store_use import StoreUse, UsedMachine, UsedRun, all_rows
-from simulations.world.chance import random_of
 
 QUERIES: Final = ("天网", "glacier", "search engine", "slots", "nobody asks this")
 COMMON: Final = QUERIES[:-1]
@@ -36,17 +35,17 @@ class LogUse(StoreUse):
 
     switches: ClassVar = {"query_log": QueryLogRules(days=30, clicks=True, click_weight=0.05)}
     rows = QUERY_LOG_SECTION + OwnQueryLog.rows_section
+    chance = "searchers"
 
     def __init__(self, run: UsedRun) -> None:
         super().__init__(run)
-        self._random = random_of(run.seed, "searchers")
         self._clients = 0
         # Names of rows, to the URLs that were clicked on: all that may be there, and all that must.
         self._possible: dict[bytes, set[str]] = defaultdict(set)
         self._durable: dict[bytes, set[str]] = {}
 
     def begin(self, until: float) -> None:
-        self.act_now_and_then(self._search, lambda: self._random.expovariate(1 / PAUSE_S), until)
+        self.act_now_and_then(self._search, PAUSE_S, until)
 
     def _search(self) -> None:
         random = self._random

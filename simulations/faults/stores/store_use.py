@@ -20,6 +20,7 @@ from peers.handover.item_store import slot_in
 from peers.policy.rules import Rule
 from peers.storage.archive.memory_archive import MemoryArchive
 from simulations.webs.web import Served, SyntheticWeb
+from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.world import World
 
@@ -140,13 +141,15 @@ class StoreUse:
     Attributes:
       switches: fields of a policy that switch it on.
       rows: section of a peer's table with its rows, by slot and name; none for a store without.
+      chance: tells what is drawn here from what others draw.
     """
 
     switches: ClassVar[Mapping[str, object]] = {}
     rows: ClassVar[bytes] = b""
+    chance: ClassVar[str] = ""
 
     def __init__(self, run: UsedRun) -> None:
-        self._run, self._world = run, run.world
+        self._run, self._world, self._random = run, run.world, random_of(run.seed, self.chance)
 
     def rules(self) -> tuple[Rule, ...]:
         """Return the rules of the policy that are its own, which come first."""
@@ -189,11 +192,11 @@ class StoreUse:
 
     # --- For those that declare one
 
-    def act_now_and_then(self, act: Callable[[], None], pause_s: Callable[[], float], until: float) -> None:
-        """Do something, and again after each pause, up to a time."""
+    def act_now_and_then(self, act: Callable[[], None], pause_s: float, until: float) -> None:
+        """Do something, and again after each pause, up to a time. Args: pause_s: in the mean."""
         if self._world.now < until:
             act()
-            at_s = self._world.now + pause_s()
+            at_s = self._world.now + self._random.expovariate(1 / pause_s)
             self._world.plan(at_s, lambda: self.act_now_and_then(act, pause_s, until))
 
     def confirm_later(self, machine: UsedMachine, note: Callable[[], None]) -> None:
