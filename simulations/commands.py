@@ -218,7 +218,7 @@ def _end(result: FaultsResult, wanted: int) -> None:
         raise typer.Exit(1 if result.failures else INTERRUPTED)
 
 
-def _told(seed: int, peers: int, only: str, extras: dict[str, bool]) -> RunOutcome:
+def _told(seed: int, peers: int, only: str, extras: dict[str, Any]) -> RunOutcome:
     """One run, with its plan and its transcript on stderr."""
     from simulations.faults.fault_run import run_faults
     from simulations.faults.faults import plan_of
