@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from peers.crawler.model.settings import CrawlSettings
 from simulations.faults.clock import VirtualClock
@@ -10,6 +10,8 @@ from simulations.faults.machine import Machine
 from simulations.webs.web import Web
 from simulations.world.members import Members, VirtualDoor
 from simulations.world.world import World
+
+REST_S: Final = 240.0  # within which a mesh comes to rest, by far
 
 
 class PlayedMesh:
@@ -39,6 +41,27 @@ class PlayedMesh:
 
     def pass_time(self, seconds: float) -> None:
         self.world.run(until=self.world.now + seconds)
+
+    def rest(self) -> None:
+        """Wait until all that run know each other, and nothing has to move or to be told."""
+        until = self.world.now + REST_S
+        while not self._is_at_rest():
+            self.pass_time(2.0)
+            assert self.world.now < until, [each.trouble() for each in self.running]
+
+    def _is_at_rest(self) -> bool:
+        peers = {machine.peer for machine in self.running}
+        return all(
+            machine.ownership is not None
+            and machine.ownership.alive == peers
+            and machine.has_settled()
+            and self.is_told(machine)
+            for machine in self.running
+        )
+
+    def is_told(self, machine: Machine) -> bool:
+        """Has the store that is tested told others there all that it has?"""
+        return True
 
 
 def machines_of(

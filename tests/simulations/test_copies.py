@@ -30,7 +30,6 @@ from tests.simulations.machines import PlayedMesh
 SLOTS = 32
 HOSTS = 12
 CONTENTS = 10
-REST_S = 240.0
 
 
 class CopyingParser(WordyParser):
@@ -104,25 +103,9 @@ class Mesh(PlayedMesh):
     def contents_found(self, found: PagesFound) -> list[str]:
         return sorted(self.texts[hit.url] for hit in found.hits)
 
-    def rest(self) -> None:
-        """Wait until all is where it belongs and nothing is left to be told."""
-        until = self.world.now + REST_S
-        while not self._is_at_rest():
-            self.pass_time(2.0)
-            assert self.world.now < until, [
-                (machine.trouble(), copies_of(machine)) for machine in self.running
-            ]
-
-    def _is_at_rest(self) -> bool:
-        peers = {machine.peer for machine in self.running}
-        return all(
-            machine.ownership is not None
-            and machine.ownership.alive == peers
-            and machine.has_settled()
-            and not any((counts.untold, counts.waiting, counts.unmarked, counts.store.unkept))
-            for machine in self.running
-            for counts in [copies_of(machine)]
-        )
+    def is_told(self, machine: Machine) -> bool:
+        counts = copies_of(machine)
+        return not any((counts.untold, counts.waiting, counts.unmarked, counts.store.unkept))
 
     def judge(self) -> None:
         """Each content is found once, whoever is asked, and `copies:all` finds all pages."""

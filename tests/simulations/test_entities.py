@@ -37,7 +37,6 @@ from simulations.world.world import World
 from tests.simulations.machines import PlayedMesh
 
 SLOTS = 32
-REST_S = 240.0
 TODAY = 10
 UNTIL = 30
 
@@ -109,24 +108,7 @@ class Mesh(PlayedMesh):
         actor = self.actor(machine)
         return [] if actor.is_dormant else actor._store.items_after(b"", 100_000)
 
-    def rest(self) -> None:
-        """Wait until all is where it belongs, and nothing is on its way."""
-        until = self.world.now + REST_S
-        while not self._is_at_rest():
-            self.pass_time(2.0)
-            assert self.world.now < until, [each.trouble() for each in self.running]
-
-    def _is_at_rest(self) -> bool:
-        peers = {machine.peer for machine in self.running}
-        return all(
-            machine.ownership is not None
-            and machine.ownership.alive == peers
-            and machine.has_settled()
-            and self._is_shipped(machine)
-            for machine in self.running
-        )
-
-    def _is_shipped(self, machine: Machine) -> bool:
+    def is_told(self, machine: Machine) -> bool:
         seen = self.actor(machine).observe()
         return not isinstance(seen, EntityStatistics) or not seen.store.unkept
 

@@ -28,7 +28,6 @@ from simulations.world.world import World
 from tests.simulations.machines import PlayedMesh
 
 SLOTS = 32
-REST_S = 240.0
 QUERIES = ("北京大学", "glacier", "tianwang 天网", "search engine", "slots", "weather")
 KEPT = QueryLogRules(days=7, clicks=True)
 
@@ -86,24 +85,7 @@ class Mesh(PlayedMesh):
         statistics = self.log(machine).observe()
         return statistics if isinstance(statistics, QueryLogStatistics) else None
 
-    def rest(self) -> None:
-        """Wait until all is where it belongs, and nothing is on its way."""
-        until = self.world.now + REST_S
-        while not self._is_at_rest():
-            self.pass_time(2.0)
-            assert self.world.now < until, [(each.trouble(), self.seen(each)) for each in self.running]
-
-    def _is_at_rest(self) -> bool:
-        peers = {machine.peer for machine in self.running}
-        return all(
-            machine.ownership is not None
-            and machine.ownership.alive == peers
-            and machine.has_settled()
-            and self._is_told(machine)
-            for machine in self.running
-        )
-
-    def _is_told(self, machine: Machine) -> bool:
+    def is_told(self, machine: Machine) -> bool:
         seen = self.seen(machine)
         if seen is None:
             return self.rules is None
