@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.mesh_readiness import NotReady
 from tests.peers.commands.running import result_of, run
-from tests.peers.fake_gateway import HITS, WAITING, FakeGateway, fake_gateway
+from tests.peers.fake_gateway import HITS, WAITING, FakeGateway
 
 GROUPS: dict[str, Any] = {
     "query": "jaguar",
@@ -30,12 +29,6 @@ GROUPS: dict[str, Any] = {
         {"names": [], "query": "", "hits": [{"rank": 1, "url": "http://b.test/", "title": ""}]},
     ],
 }
-
-
-@pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        yield gateway
 
 
 def test_search_shows_what_was_found_and_what_was_odd(gateway: FakeGateway) -> None:

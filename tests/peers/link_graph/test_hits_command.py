@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.peers.commands.running import result_of, run
-from tests.peers.fake_gateway import FakeGateway, fake_gateway
+from tests.peers.fake_gateway import FakeGateway
 
 HITS: dict[str, Any] = {
     "query": "crawler",
@@ -25,10 +24,9 @@ HITS: dict[str, Any] = {
 
 
 @pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        gateway.answers["/api/graph/hits"] = HITS
-        yield gateway
+def gateway(gateway: FakeGateway) -> FakeGateway:
+    gateway.answers["/api/graph/hits"] = HITS
+    return gateway
 
 
 def test_authorities_and_hubs_are_listed(gateway: FakeGateway) -> None:

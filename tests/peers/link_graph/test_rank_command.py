@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.peers.commands.running import result_of, run
-from tests.peers.fake_gateway import FakeGateway, fake_gateway
+from tests.peers.fake_gateway import FakeGateway
 
 RANKS: dict[str, Any] = {
     "n_pages": 1_234,
@@ -22,10 +21,9 @@ RANKS: dict[str, Any] = {
 
 
 @pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        gateway.answers["/api/graph/ranks"] = RANKS
-        yield gateway
+def gateway(gateway: FakeGateway) -> FakeGateway:
+    gateway.answers["/api/graph/ranks"] = RANKS
+    return gateway
 
 
 def test_pages_and_hosts_are_listed_with_their_ranks(gateway: FakeGateway) -> None:
