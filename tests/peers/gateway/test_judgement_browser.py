@@ -75,7 +75,7 @@ def _judge_all(driver: webdriver.Chrome, address: str) -> None:
 
 
 def _everybody_can_read_it(driver: webdriver.Chrome, gateway: str, path: str, folder: Path) -> None:
-    assert look_at(driver, gateway, path, folder / "look") == []
+    assert look_at(driver, gateway, folder, path) == []
 
 
 async def test_a_pool_is_judged_by_keys_and_by_buttons_and_without_script(
