@@ -1,9 +1,9 @@
 """Hubs and authorities, by links between hosts, of a whole graph or around some of its pages.
 
-The arithmetic, with its sources, is that of gateways, `peers.gateway.hubs.hits`, for hosts instead of domains.
-Links inside of a host say where to go on rather than that a page is worth it, so they do not count. A host
-with many pages of one template makes hubs of all of them, and authorities of what that links to: so there are
-two forms, in which all links are alike, and in which each host has one voice.
+The arithmetic, with its sources, is that of gateways, `peers.gateway.hubs.hits`, for hosts. Links
+inside of a host say where to go on rather than that a page is worth it, so they do not count. A host with
+many pages of one template makes hubs of all of them, and authorities of what that links to: so there are two
+forms, in which all links are alike, and in which each host has one voice.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from math import inf
 from random import Random
 from typing import Final, NamedTuple
@@ -11,8 +10,7 @@ from typing import Final, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from mesh.actors.actor import Address, Message
-from mesh.keys.decree import TOPICS, Decree
+from mesh.actors.actor import Message
 from mesh.stamp import Stamp
 from mesh.tables.table import TableSection
 from mesh.urls import host_of
@@ -22,7 +20,7 @@ from peers.engine.pages.document import Document
 from peers.gateway.model.messages import AddSeeds, CountsSummed, CountTopic
 from peers.policy.rules import EVERYTHING, policy_bytes
 from peers.topics.series import mended, topic_series
-from peers.topics.topic_list import FORMAT, CountedTopic, TopicList, TopicsInForce, list_body, topics_of
+from peers.topics.topic_list import FORMAT, CountedTopic, TopicList, list_body
 from peers.topics.visit_row import NAME_BYTES, visit_in
 from peers.topics.wire_messages import ContentCounts, SliceCounts
 from simulations.faults.machine import Machine
@@ -32,7 +30,7 @@ from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import TellingParser, WordyParser
-from simulations.world.world import PortAnswer, World
+from simulations.world.world import World
 from tests.simulations.machines import PlayedMesh
 
 SLOTS: Final = 32

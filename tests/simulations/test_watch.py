@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import inf
 from random import Random
-from typing import Any
 
 import pytest
 from xxhash import xxh3_64_digest
 
 from mesh.actors.actor import Message
-from mesh.keys.decree import WATCH, Decree
 from mesh.tables.memory_table import MemoryTable
 from mesh.tables.table import TableSection
 from peers.actors import WATCH_SECTION
@@ -21,7 +18,7 @@ from peers.policy.rules import EVERYTHING, policy_bytes
 from peers.storage.ledger.place import place_in
 from peers.watch.list_file import entries_of
 from peers.watch.notices import Notices
-from peers.watch.watch_list import list_body, watch_of
+from peers.watch.watch_list import list_body
 from peers.watch.wire_messages import Notice
 from simulations.faults.machine import Machine
 from simulations.faults.stores.versions import ledger_of

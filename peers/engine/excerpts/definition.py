@@ -6,8 +6,8 @@ an entry of a glossary, before a line that tells of it. A definition begins its 
 does not count.
 
 Measured on 5,007 pages of manuals in English and Chinese, for 28 terms of their glossaries that nothing was
-fitted to: of 19 the first result says what the term is; without the pages that are glossaries, of 9. The words
-below were fitted to 30 others.
+fitted to: of 19 the first result says what the term is; without the pages that are glossaries, of 9. The
+words below were fitted to 30 others.
 """
 
 from __future__ import annotations
