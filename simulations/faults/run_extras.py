@@ -1,4 +1,4 @@
-"""What a run has beside its faults."""
+"""The extras of a run beside its faults: a liar, sites, stores, and other webs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class RunExtras(NamedTuple):
-    """What a run has beside its faults, each said by an option of `tianmesh sim faults`."""
+    """Switches of a run with faults, each an option of `tianmesh sim faults`."""
 
     has_revisits: bool = True  # pages are visited again, and the web changes while it has the faults
     has_liar: bool = False  # as long as there are faults one of the first peers says what may do harm

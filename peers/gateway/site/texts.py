@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from mesh.counts import Count
+
 DEFAULT_LANGUAGE: Final = "en"
 HEADER_CHARS_MAX: Final = 300  # of Accept-Language; browsers send up to 100
 
@@ -1211,9 +1213,6 @@ def text_in(language: str, key: str, **values: object) -> str:
     """Return a text with its values put in, not yet escaped; numbers that count something with its noun."""
     text = TEXTS[language][key]
     if key in _COUNTING:
-        # Loaded where something is counted.
-        from mesh.counts import Count
-
         return text.format(**{name: Count(value) for name, value in values.items()})
     return text.format(**values)
 
