@@ -55,7 +55,7 @@ from peers.config import PeerConfig, setting_value
 from peers.crawler.fetching.contact import ADVICE, visitor_of
 from peers.crawler.model.settings import CrawlConfig
 from peers.gateway.model.settings import GatewaySettings, checked_listen
-from peers.options import DATA, AnywhereOption, PagesMaxOption, WithinOption, seconds_in
+from peers.options import DATA, AnywhereOption, JsonOption, PagesMaxOption, WithinOption, seconds_in
 from peers.policy.edits import ALL_ELSE
 from peers.policy.rules import Action, Rule
 
@@ -78,7 +78,6 @@ LAB_BACKOFF_S: Final = 0.3
 REVISIT_AFTER_S: Final = 86_400.0  # where a policy is given without an interval
 FIRST_PORT: Final = 7_400  # of a node that others reach: inbox, multicast, door
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 # What is None is not given, and the configurations say it; shown are the defaults of these.
 PeersOption = Annotated[
     int | None, typer.Option(min=1, help="How many peers to start: 3, or as many as --data has.")

@@ -132,9 +132,8 @@ def free_serial(invitation: Invitation, identity: Identity, door: DoorConfig) ->
         if not _is_taken(invitation, identity, door, serial):
             return serial
     raise ConfigError(
-        f"the invitation has been used by {counted(len(serials), 'machine')}, as many as it is good "
-        "for: ask for "
-        "another one, which `tianmesh invite` makes"
+        f"the invitation has been used by {counted(len(serials), 'machine')}, as many as it is good for: ask "
+        "for another one, which `tianmesh invite` makes"
     )
 
 

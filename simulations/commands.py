@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mesh.counts import counted
 from mesh.errors import INTERRUPTED
 from mesh.process.collector import relax_collector
+from peers.options import JsonOption
 from simulations.studies import commands as studies
 from simulations.traces import commands as traces
 
@@ -36,7 +37,6 @@ sim = typer.Typer(
 )
 
 SeedOption = Annotated[int, typer.Option(help="Decides everything: same seed, same digest.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
 @sim.command(epilog="Example: tianmesh sim crawl --peers 8 --seed 7 --pages 100000 --json")
@@ -116,13 +116,6 @@ def replay(
     _print(result, replay_table(result), as_json)
 
 
-# Of runs with faults, see `simulations.faults.fault_run.run_faults`.
-_KINDS: Final = (
-    *("has_revisits", "has_liar", "has_pins", "has_machines", "has_domains"),
-    *("has_sites", "has_everything"),
-)
-
-
 @sim.command(epilog="Example: tianmesh sim faults --seeds 1000 --peers 3..9 --json")
 def faults(
     seeds: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many runs.")] = 100,
@@ -163,15 +156,15 @@ def faults(
     Exit code 1 if anything that must hold did not, with the command that repeats the first such run.
     """
     from simulations.faults.fault_runs import run_all, sum_up
+    from simulations.faults.run_extras import RunExtras
     from simulations.report import faults_report
 
     sizes = _sizes(peers)
-    chosen = revisits, byzantine, pins, machines, domains, sites, everything
-    kinds: dict[str, Any] = dict(zip(_KINDS, chosen, strict=True))
+    extras = RunExtras(revisits, byzantine, pins, machines, domains, sites, everything)._asdict()
     if verbose:
         if seeds != 1:
             raise typer.BadParameter("a transcript is of one run: give --seeds 1", param_hint="--verbose")
-        told = _told(first_seed, sizes.of(first_seed), only, kinds)
+        told = _told(first_seed, sizes.of(first_seed), only, extras)
         result = sum_up([told], first_seed)
     else:
         with _progress("runs with faults") as progress:
@@ -179,7 +172,7 @@ def faults(
                 range(first_seed, first_seed + seeds),
                 sizes,
                 progress=lambda done, total, failed: progress(done, total),
-                **kinds,
+                **extras,
             )
     _print(result, faults_report(result), as_json)
     _end(result, seeds)
@@ -225,7 +218,7 @@ def _end(result: FaultsResult, wanted: int) -> None:
         raise typer.Exit(1 if result.failures else INTERRUPTED)
 
 
-def _told(seed: int, peers: int, only: str, kinds: dict[str, Any]) -> RunOutcome:
+def _told(seed: int, peers: int, only: str, extras: dict[str, Any]) -> RunOutcome:
     """One run, with its plan and its transcript on stderr."""
     from simulations.faults.fault_run import run_faults
     from simulations.faults.faults import plan_of
@@ -235,7 +228,7 @@ def _told(seed: int, peers: int, only: str, kinds: dict[str, Any]) -> RunOutcome
         print(f"fault {number} at {planned.at_s:.3f} s: {planned.fault}", file=sys.stderr)
     chosen = frozenset(int(part) for part in only.split(",")) if only else None
     tell = partial(print, file=sys.stderr)
-    return run_faults(seed, peers, tell=tell, only=chosen, **kinds)
+    return run_faults(seed, peers, tell=tell, only=chosen, **extras)
 
 
 def _sizes(text: str) -> Sizes:

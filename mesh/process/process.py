@@ -15,6 +15,7 @@ from typing import Final, TextIO, TypeAlias
 import trio
 
 from mesh.actors.allowance import Allowance
+from mesh.counts import counted
 from mesh.errors import INTERRUPTED, TianmeshError
 from mesh.process.allocator import settle_allocator
 from mesh.process.collector import relax_collector
@@ -209,8 +210,6 @@ class LogHandler(logging.StreamHandler[TextIO]):
             self.handleError(record)  # ours
             return
         if self._n_missing:
-            from mesh.counts import counted  # loaded where lines are missing
-
             text = f"\nhere {counted(self._n_missing, 'line')} could not be written\n{text}"
         try:
             self.stream.write(text + self.terminator)

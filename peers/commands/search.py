@@ -163,9 +163,8 @@ def _search_live(client: GatewayClient, wish: dict[str, Any], *, as_json: bool) 
             for told in states:
                 n_stored = sum(page["is_stored"] for page in told["wanted"])
                 progress.print(
-                    f"[dim]{told['seconds']:4.1f} s: {n_stored} of "
-                    f"{counted(len(told['wanted']), 'page')} fetched, "
-                    f"{len(told['new'])} new among the first[/dim]"
+                    f"[dim]{told['seconds']:4.1f} s: {n_stored} of {counted(len(told['wanted']), 'page')} "
+                    f"fetched, {len(told['new'])} new among the first[/dim]"
                 )
     except KeyboardInterrupt:
         progress.print("[yellow]ended before its time[/yellow]")
@@ -211,8 +210,7 @@ def _record_reads(queries: Path | None, data: Path, out: Path, *, as_json: bool)
     told = record_reads(queries, data, out)
     print_json(told) if as_json else Console().print(
         f"{counted(told['queries'], 'query')}, of each {told['reads_each']:.1f} reads of "
-        f"{told['read_kb']:.2f} kB on "
-        f"average, of {told['lists_mb']:.1f} MB of lists: {escape(str(out))}"
+        f"{told['read_kb']:.2f} kB on average, of {told['lists_mb']:.1f} MB of lists: {escape(str(out))}"
     )
 
 

@@ -330,9 +330,8 @@ def feedback(
     after = pair_order(profile.graded, profile.weights)
     told = {"pairs": after.total, "in_order_before": before.right, "in_order": after.right}
     sentence = (
-        f"of {counted(after.total, 'pair')} of graded pages {after.right:g} are in order, "
-        f"{before.right:g} by the "
-        "weights of everybody"
+        f"of {counted(after.total, 'pair')} of graded pages {after.right:g} are in order, {before.right:g} "
+        "by the weights of everybody"
         if after.total
         else "graded; grades of two kinds make pairs, from which scores are learned"
     )

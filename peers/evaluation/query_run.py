@@ -115,9 +115,8 @@ class AnswerTally:
         faults = []
         if self._incomplete:
             faults.append(
-                f"{len(self._incomplete):,} of {counted(len(self._took_ms), 'answer')} did not speak "
-                "for the whole "
-                f"mesh: those to {_named(self._incomplete)}"
+                f"{len(self._incomplete):,} of {counted(len(self._took_ms), 'answer')} did not speak for the "
+                f"whole mesh: those to {_named(self._incomplete)}"
             )
         if not self._n_hits:
             faults.append("no query found any page: has this mesh any? `tianmesh status` tells")

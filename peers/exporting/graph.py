@@ -54,9 +54,7 @@ class ExportedGraph(NamedTuple):
     names: Sequence[str]  # of each vertex: its URL, or its host name from the end, as `org.debian.www`
     pages: Numbers  # of each vertex: exported pages: 0 or 1 for a URL
     edges: Edges
-    same_as: Numbers | None = (
-        None  # of each URL: the first page with the same content, itself if there is none
-    )
+    same_as: Numbers | None = None  # of each URL: the first page with the same content, or itself
     ranks: Mapping[str, npt.NDArray[np.float64]] = MappingProxyType({})  # columns of ranks, if there are any
 
     @property

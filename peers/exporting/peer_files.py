@@ -116,27 +116,23 @@ class PeerFiles:
     def url_rows(self) -> Iterator[tuple[bytes, UrlRow]]:
         """Yield the rows of all URLs that the crawler knows here, by their keys, in the order of these."""
         after = b""
-        while rows := self._rows_from(after):
+        while rows := self._rows_from(self._frontier, after):
             yield from ((key, row_in(row)) for key, row in rows if kind_in(key) == URL)
             after = rows[-1][0] + b"\0"
 
     def link_rows(self) -> Iterator[tuple[bytes, SourceRow]]:
         """Yield the rows of all pages that the link graph knows here, without titles and texts, by marks."""
         start = b""
-        while rows := self._links_from(start):
+        while rows := self._rows_from(self._links, start):
             for key, value in rows:
                 if is_name_of_source(name := key[NAME_AT:]):
                     row = source_row_in(value)
                     yield name[1:], replace(row, title="", untold=(), gone=())
             start = rows[-1][0] + b"\0"
 
-    def _links_from(self, start: bytes) -> list[tuple[bytes, bytes]]:
+    def _rows_from(self, section: TableSection, start: bytes) -> list[tuple[bytes, bytes]]:
         self._table.renew()
-        return list(self._links.scan(start, limit=PLACES_AT_ONCE))
-
-    def _rows_from(self, start: bytes) -> list[tuple[bytes, bytes]]:
-        self._table.renew()
-        return list(self._frontier.scan(start, limit=PLACES_AT_ONCE))
+        return list(section.scan(start, limit=PLACES_AT_ONCE))
 
     def read(self, place: Place) -> bytes:
         """Return the records of a version; b"" if they are gone, or differ from those written."""

@@ -11,5 +11,5 @@ programs of other engines, for which `asked_pages` are looked up, `site_icons` s
 - `suggesting`, `live`, `clicks`: how a query may go on; searches that have the crawl look, or go by clicks
 - `http`: the server, what a client has left and may do, metrics
 - `site`: pages, JSON, feeds and stored copies; `handling`: parts that all handlers of requests share
-- `why`, `backlinks`, `notices`, `judging`, `topics`: single pages, each with its JSON
+- `why`, `backlinks`, `grouping`, `hubs`, `notices`, `judging`, `topics`: single pages, each with its JSON
 """

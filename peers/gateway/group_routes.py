@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
 from peers.gateway.asked_pages import asked_pages
-from peers.gateway.grouping.groups import GROUPED_MAX, GroupedBy, grouped
-from peers.gateway.grouping.groups_json import GroupsJson, groups_json
+from peers.gateway.grouping.groups import GROUPED_MAX, GroupedBy
+from peers.gateway.grouping.groups_json import groups_json
 from peers.gateway.grouping.groups_page import groups_page
 from peers.gateway.handling import responses
 from peers.gateway.handling.backend import Backend, Busy
@@ -35,10 +36,7 @@ class GroupRoutes:
             found = await self._found(query, by)
         except Busy:
             return responses.html(message_page(reader, reader.say("busy"), query), 503)
-        groups = await self._backend.render(partial(grouped, found, by))
-        return responses.html(
-            await self._backend.render(partial(groups_page, reader, query, by, found, groups))
-        )
+        return responses.html(await self._backend.render(partial(groups_page, reader, query, by, found)))
 
     async def told(self, request: Request) -> Response:
         """Return the groups."""
@@ -49,20 +47,12 @@ class GroupRoutes:
             raise Refusal(400, f"by has to be one of {', '.join(GroupedBy)}")
         by = GroupedBy(wanted)
         found = await self._found(query, by)
-
-        def made() -> GroupsJson:
-            return groups_json(query, by, found, grouped(found, by))
-
-        return responses.json(await self._backend.render(made))
+        return responses.json(await self._backend.render(partial(groups_json, query, by, found)))
 
     async def _found(self, query: str, by: GroupedBy) -> PagesFound:
         """Search for the results to be grouped. Busy."""
         asked = await asked_pages(self._backend, query)
-
-        def order(ticket: int) -> SearchPages:
-            wants_words = by is GroupedBy.WORDS
-            return SearchPages(
-                ticket, asked.query, GROUPED_MAX, page_words=asked.words, wants_words=wants_words
-            )
-
-        return await self._backend.ask(order, PagesFound)
+        order = SearchPages(
+            0, asked.query, GROUPED_MAX, page_words=asked.words, wants_words=by is GroupedBy.WORDS
+        )
+        return await self._backend.ask(lambda ticket: replace(order, ticket=ticket), PagesFound)

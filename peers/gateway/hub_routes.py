@@ -18,13 +18,11 @@ from peers.gateway.hubs.hubs_page import hubs_page
 from peers.gateway.hubs.neighbourhood import Neighbourhood
 from peers.gateway.model.messages import GatherNeighbours, NeighboursGathered, PagesFound, SearchPages
 from peers.gateway.site.pages import message_page
-from peers.link_graph.wire_messages import NEIGHBOURS_OF_MAX
+from peers.gateway.stored_routes import NO_GRAPH_HINT
+from peers.link_graph.wire_messages import NEIGHBOURS_OF_MAX, MarkedPage
 
 SHOWN: Final = 15  # of each list
 LISTED_MAX: Final = 100
-_OFF: Final = (
-    "this mesh does not keep which pages link to which: `tianmesh policy publish` with [link_graph] begins"
-)
 
 
 class HubRoutes:
@@ -50,7 +48,7 @@ class HubRoutes:
         """Return both lists."""
         query = query_in(request)
         if self._backend.policy.link_graph is None:
-            raise Refusal(404, _OFF)
+            raise Refusal(404, NO_GRAPH_HINT)
         if not query:
             raise Refusal(400, "give the words to search for in the parameter q")
         most = number_in(request.query_params.get("limit", str(SHOWN)), "limit", 1, LISTED_MAX)
@@ -64,20 +62,23 @@ class HubRoutes:
             PagesFound,
         )
         titles = {hit.url: hit.title for hit in found.hits}
-        around = NeighboursGathered(0, (), ())
-        if titles:
-            around = await self._backend.ask(
-                lambda ticket: GatherNeighbours(ticket, tuple(titles)), NeighboursGathered
-            )
+        around = await self._gathered(urls=tuple(titles))
         pages = Neighbourhood(titles, around)
-        marks, named = pages.unnamed(), None
-        if marks:
-            named = await self._backend.ask(
-                lambda ticket: GatherNeighbours(ticket, marks=marks), NeighboursGathered
-            )
+        named = await self._gathered(marks=pages.unnamed())
+        silent = {*around.silent, *named.silent}
 
         def made() -> HitsJson:
             scored = hubs_and_authorities(pages.links(named), most)
-            return hits_json(query, titles.keys(), pages.titles, pages.silent, scored)
+            return hits_json(query, titles.keys(), pages.titles, silent, scored)
 
         return await self._backend.render(made)
+
+    async def _gathered(
+        self, urls: tuple[str, ...] = (), marks: tuple[MarkedPage, ...] = ()
+    ) -> NeighboursGathered:
+        """Ask for the pages around some, and for the URLs of others, if there are any. Busy."""
+        if not (urls or marks):
+            return NeighboursGathered(0, (), ())
+        return await self._backend.ask(
+            lambda ticket: GatherNeighbours(ticket, urls, marks), NeighboursGathered
+        )

@@ -5,8 +5,9 @@ Whoever can reach a gateway under a name of its own (`_HostCheck`) may search; `
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from peers.gateway.judgement_routes import JudgementRoutes
     from peers.gateway.submission_routes import ModerationRoutes, SubmissionRoutes
     from peers.gateway.topic_routes import TopicRoutes
+
+Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 def application(backend: Backend) -> Starlette:
@@ -154,23 +157,11 @@ def _routes_of_topics(backend: Backend) -> list[Route]:
 
         return TopicRoutes(backend)
 
-    async def page(request: Request) -> Response:
-        return await topics().page(request)
-
-    async def told(request: Request) -> Response:
-        return await topics().told(request)
-
-    async def topic_page(request: Request) -> Response:
-        return await topics().topic_page(request)
-
-    async def topic_told(request: Request) -> Response:
-        return await topics().topic_told(request)
-
     return [
-        Route("/topics", page),
-        Route("/topic/{name}", topic_page),
-        Route("/api/topics", told),
-        Route("/api/topic/{name}", topic_told),
+        Route("/topics", _late(lambda: topics().page)),
+        Route("/topic/{name}", _late(lambda: topics().topic_page)),
+        Route("/api/topics", _late(lambda: topics().told)),
+        Route("/api/topic/{name}", _late(lambda: topics().topic_told)),
     ]
 
 
@@ -216,35 +207,14 @@ def _routes_of_submissions(backend: Backend, access: ClientAccess) -> list[Route
 
         return ModerationRoutes(backend, access, submissions())
 
-    async def moderate(request: Request) -> Response:
-        return await moderation().page(request)
-
-    async def form(request: Request) -> Response:
-        return await submissions().form(request)
-
-    async def page(request: Request) -> Response:
-        return await submissions().page(request)
-
-    async def report(request: Request) -> Response:
-        return await submissions().report(request)
-
-    async def submit(request: Request) -> Response:
-        return await submissions().submit(request)
-
-    async def told(request: Request) -> Response:
-        return await submissions().told(request)
-
-    async def listed(request: Request) -> Response:
-        return await submissions().submissions(request)
-
     return [
-        Route("/moderation", moderate, methods=["GET", "POST"]),
-        Route("/submit", form, methods=["GET", "POST"]),
-        Route("/submit/{code}", page),
-        Route("/report", report, methods=["GET", "POST"]),
-        Route("/api/submit", submit, methods=["POST"]),
-        Route("/api/submit/{code}", told),
-        Route("/api/submissions", listed, methods=["GET", "POST"]),
+        Route("/moderation", _late(lambda: moderation().page), methods=["GET", "POST"]),
+        Route("/submit", _late(lambda: submissions().form), methods=["GET", "POST"]),
+        Route("/submit/{code}", _late(lambda: submissions().page)),
+        Route("/report", _late(lambda: submissions().report), methods=["GET", "POST"]),
+        Route("/api/submit", _late(lambda: submissions().submit), methods=["POST"]),
+        Route("/api/submit/{code}", _late(lambda: submissions().told)),
+        Route("/api/submissions", _late(lambda: submissions().submissions), methods=["GET", "POST"]),
     ]
 
 
@@ -275,6 +245,15 @@ def _routes_loaded_late(backend: Backend, access: ClientAccess) -> list[Route]:
     ]
 
 
+def _late(handler: Callable[[], Handler]) -> Handler:
+    """Return a handler that is looked for, and its module loaded, when somebody asks."""
+
+    async def handle(request: Request) -> Response:
+        return await handler()(request)
+
+    return handle
+
+
 def _routes_of_hubs(backend: Backend) -> list[Route]:
     @cache
     def routes() -> HubRoutes:
@@ -283,13 +262,10 @@ def _routes_of_hubs(backend: Backend) -> list[Route]:
 
         return HubRoutes(backend)
 
-    async def page(request: Request) -> Response:
-        return await routes().page(request)
-
-    async def told(request: Request) -> Response:
-        return await routes().told(request)
-
-    return [Route("/hubs", page), Route("/api/graph/hits", told)]
+    return [
+        Route("/hubs", _late(lambda: routes().page)),
+        Route("/api/graph/hits", _late(lambda: routes().told)),
+    ]
 
 
 def _routes_of_groups(backend: Backend) -> list[Route]:
@@ -300,13 +276,10 @@ def _routes_of_groups(backend: Backend) -> list[Route]:
 
         return GroupRoutes(backend)
 
-    async def page(request: Request) -> Response:
-        return await routes().page(request)
-
-    async def told(request: Request) -> Response:
-        return await routes().told(request)
-
-    return [Route("/groups", page), Route("/api/groups", told)]
+    return [
+        Route("/groups", _late(lambda: routes().page)),
+        Route("/api/groups", _late(lambda: routes().told)),
+    ]
 
 
 def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
@@ -317,19 +290,10 @@ def _routes_of_judging(backend: Backend, access: ClientAccess) -> list[Route]:
 
         return JudgementRoutes(backend, access)
 
-    async def page(request: Request) -> Response:
-        return await routes().page(request)
-
-    async def judging(request: Request) -> Response:
-        return await routes().judging(request)
-
-    async def pools(request: Request) -> Response:
-        return await routes().pools(request)
-
     return [
-        Route("/judging", pools),
-        Route("/judge/{pool}/{assessor}/{code}", page, methods=["GET", "POST"]),
-        Route("/api/judging", judging, methods=["GET", "POST"]),
+        Route("/judging", _late(lambda: routes().pools)),
+        Route("/judge/{pool}/{assessor}/{code}", _late(lambda: routes().page), methods=["GET", "POST"]),
+        Route("/api/judging", _late(lambda: routes().judging), methods=["GET", "POST"]),
     ]
 
 
@@ -341,19 +305,10 @@ def _routes_of_entities(backend: Backend, access: ClientAccess) -> list[Route]:
 
         return EntityRoutes(backend, access)
 
-    async def rules(request: Request) -> Response:
-        return await routes().rules(request)
-
-    async def row(request: Request) -> Response:
-        return await routes().row(request)
-
-    async def feed(request: Request) -> Response:
-        return await routes().feed(request)
-
     return [
-        Route("/api/entities", rules),
-        Route("/api/entities/{name}", row, methods=["GET", "POST"]),
-        Route("/feed/{secret}", feed),
+        Route("/api/entities", _late(lambda: routes().rules)),
+        Route("/api/entities/{name}", _late(lambda: routes().row), methods=["GET", "POST"]),
+        Route("/feed/{secret}", _late(lambda: routes().feed)),
     ]
 
 

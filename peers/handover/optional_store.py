@@ -224,9 +224,9 @@ class Places:
         self._n_of.clear()
 
     def free(self, places: int, each_max: int) -> int:
-        """Return how many of so many are free, where no member's rows take more than a share of them.
+        """Return how many of so many places are free, if no more than `each_max` rows of a member count.
 
-        So it is with rows that others brought to many peers at once, which no place was asked for.
+        Rows that another peer brings without asking for places so take no more than its share of them.
         """
         return places - sum(min(count, each_max) for count in self._n_of.values())
 

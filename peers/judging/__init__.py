@@ -6,5 +6,6 @@ terminal (`assessment_screen` [io]) or on pages of a gateway, to which an `asses
 them at hand, and a peer keeps them in `judgement_files` [io]. `agreement` has kappa, and the one judgement
 that is made of several.
 
-Readers' clicks judge, too: `team_draft` makes one list of two rankings, `sign_test` says which is preferred.
+Readers' clicks judge, too: `team_draft` makes one list of two rankings, `sign_test` says which is preferred;
+by `examination`, how many look at each place, `counterfactual` has the worth of one that nobody was shown.
 """

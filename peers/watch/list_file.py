@@ -68,8 +68,7 @@ def checked(entries: Sequence[WatchEntry]) -> tuple[WatchEntry, ...]:
     if len(entries) > ENTRIES_MAX or size > DECREE_BYTES_MAX - 16:
         raise ConfigError(
             f"the list has {counted(len(entries), 'entry')} and {counted(size, 'byte')}, a decree "
-            f"{ENTRIES_MAX:,} and "
-            f"{DECREE_BYTES_MAX:,}: leave some out"
+            f"{ENTRIES_MAX:,} and {DECREE_BYTES_MAX:,}: leave some out"
         )
     return tuple(entries)
 

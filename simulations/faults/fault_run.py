@@ -38,6 +38,7 @@ from simulations.faults.nemesis import Nemesis
 from simulations.faults.pinner import Pinner
 from simulations.faults.planted import Bug, planted
 from simulations.faults.recovery_time import RecoveryTime
+from simulations.faults.run_extras import RunExtras
 from simulations.faults.stores.all_uses import ALL, SITES, policy_of
 from simulations.faults.stores.store_use import StoreUse, UsedMachine
 from simulations.faults.stores.taken_down import TakeDownUse
@@ -86,13 +87,7 @@ class RunOutcome(msgspec.Struct, frozen=True):
 
     seed: int
     peers: int
-    has_revisits: bool
-    has_liar: bool
-    has_pins: bool
-    has_machines: bool
-    has_domains: bool
-    has_sites: bool
-    has_everything: bool
+    extras: RunExtras
     violations: tuple[str, ...]  # empty when all is well
     digest: str
     events: int
@@ -114,16 +109,8 @@ class RunOutcome(msgspec.Struct, frozen=True):
     @property
     def replay(self) -> str:
         """The command that does it again."""
-        options = "" if self.has_revisits else " --no-revisits"
-        options += " --byzantine" if self.has_liar else ""
-        options += " --pins" if self.has_pins else ""
-        options += " --machines" if self.has_machines else ""
-        options += " --domains" if self.has_domains else ""
-        options += " --sites" if self.has_sites else ""
-        options += " --everything" if self.has_everything else ""
-        return (
-            f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers}{options} --verbose"
-        )
+        run = f"--seeds 1 --first-seed {self.seed} --peers {self.peers}{self.extras.options}"
+        return f"tianmesh sim faults {run} --verbose"
 
 
 def run_faults(
@@ -133,13 +120,7 @@ def run_faults(
     bug: Bug | None = None,
     tell: Callable[[str], None] | None = None,
     only: frozenset[int] | None = None,
-    has_revisits: bool = True,
-    has_liar: bool = False,
-    has_pins: bool = False,
-    has_machines: bool = False,
-    has_domains: bool = False,
-    has_sites: bool = False,
-    has_everything: bool = False,
+    **extras: bool,
 ) -> RunOutcome:
     """Carry out the run of a seed.
 
@@ -148,13 +129,7 @@ def run_faults(
       bug: to be planted into the peers' code while the run lasts.
       tell: is told every line of the transcript.
       only: places, in the plan, of the faults to be had; None for all. For finding out which matter.
-      has_revisits: have pages visited again, and the web change while it has the faults.
-      has_liar: have one of the first peers say what may do harm, as long as there are faults.
-      has_pins: have policies say, as long, who is to crawl which slots.
-      has_machines: have hosts share the machines that serve them.
-      has_domains: have each host be of a registrable domain of its own.
-      has_sites: have sites submitted to which nothing links.
-      has_everything: have all stores switched on that a policy can, and used; sites are among them.
+      extras: as `RunExtras` names them.
     """
     plan = plan_of(seed, peers)
     if only is not None:
@@ -162,17 +137,7 @@ def run_faults(
         plan = msgspec.structs.replace(plan, faults=faults)
     context: AbstractContextManager[object] = planted(bug) if bug is not None else ExitStack()
     with context:
-        return FaultRun(
-            plan,
-            tell,
-            has_revisits=has_revisits,
-            has_liar=has_liar,
-            has_pins=has_pins,
-            has_machines=has_machines,
-            has_domains=has_domains,
-            has_sites=has_sites,
-            has_everything=has_everything,
-        ).run()
+        return FaultRun(plan, tell, **extras).run()
 
 
 class FaultRun:
@@ -182,29 +147,20 @@ class FaultRun:
         self,
         plan: FaultPlan,
         tell: Callable[[str], None] | None = None,
-        *,
-        has_revisits: bool = True,
-        has_liar: bool = False,
-        has_pins: bool = False,
-        has_machines: bool = False,
-        has_domains: bool = False,
-        has_sites: bool = False,
-        has_everything: bool = False,
+        **extras: bool,
     ) -> None:
-        self.plan = plan
-        self.has_machines, self.has_domains = has_machines, has_domains
-        self.has_liar = has_liar
-        self.has_revisits = has_revisits
+        """Begin. Args: extras: as `RunExtras` names them."""
+        self.plan, self.extras = plan, RunExtras(**extras)
+        self.has_liar = self.extras.has_liar
         seed = plan.seed
         self._random = random_of(seed, "users")
         self._tell_further = tell
         self._transcript: deque[str] = deque(maxlen=TRANSCRIPT_LINES)
         network = Network(random_of(seed, "network"))
         self.world = World(network, start_s=START_S)
-        self.has_sites, self.has_everything = has_sites, has_everything
-        self.web = self._make_web(has_sites=has_sites or has_everything)
+        self.web = self._make_web()
         self.members = Members(seed, len(plan.drifts), plan.replicas, plan.slots)
-        self._settings = _settings_of(plan, has_revisits=has_revisits)
+        self._settings = _settings_of(plan, has_revisits=self.extras.has_revisits)
         self.watch = Watch(
             self.web,
             self._delay_of,
@@ -228,10 +184,9 @@ class FaultRun:
         for machine in self.machines:
             self.watch.add(machine)
         self.nemesis = Nemesis(self.world, network, self.machines, self.watch, self.tell)
-        self.uses: list[StoreUse] = [
-            use(self) for use in _uses(has_sites=has_sites, has_everything=has_everything)
-        ]
-        self.pinner = self._make_pinner() if has_pins else None
+        used = ALL if self.extras.has_everything else SITES if self.extras.has_sites else ()
+        self.uses: list[StoreUse] = [use(self) for use in used]
+        self.pinner = self._make_pinner() if self.extras.has_pins else None
         self._policies = 0  # so many without pins
         self._is_busy = True  # users ask
         self._settlings: list[RecoveryTime] = []  # one for each time that everything was healed
@@ -249,13 +204,7 @@ class FaultRun:
         return RunOutcome(
             seed=self.plan.seed,
             peers=self.plan.peers,
-            has_revisits=self.has_revisits,
-            has_liar=self.has_liar,
-            has_pins=self.pinner is not None,
-            has_machines=self.has_machines,
-            has_domains=self.has_domains,
-            has_sites=self.has_sites,
-            has_everything=self.has_everything,
+            extras=self.extras,
             violations=tuple(self.watch.violations),
             digest=self.world.digest,
             events=self.world.n_events,
@@ -316,7 +265,7 @@ class FaultRun:
         if self.pinner is not None:
             self.pinner.publish()
             self.world.run(until=self.world.now + PINS_KNOWN_S)
-        if self.has_revisits:
+        if self.extras.has_revisits:
             self._visit_once_more()
         self.world.run(until=self.false_answers.until_s)
         self.conduct_watch.judge_denials(self.false_answers.kept_twice)
@@ -415,19 +364,20 @@ class FaultRun:
             told=self._told,
             conduct=CONDUCT,
             tuning=TUNING,
-            parser=TellingParser if self.has_everything else WordyParser,
+            parser=TellingParser if self.extras.has_everything else WordyParser,
         )
 
-    def _make_web(self, *, has_sites: bool) -> SyntheticWeb:
-        plan, shape = self.plan, replace(_shape_of(self.plan), has_domains=self.has_domains)
-        if self.has_machines:
+    def _make_web(self) -> SyntheticWeb:
+        plan, extras = self.plan, self.extras
+        shape = replace(_shape_of(plan), has_domains=extras.has_domains)
+        if extras.has_machines:
             shape = replace(shape, machines=max(2, plan.hosts // HOSTS_PER_MACHINE))
-        if has_sites:
+        if extras.has_sites or extras.has_everything:
             web = SubmittedWeb(plan.seed, plan.pages, shape, lambda: self.world.now)
-            if not self.has_revisits:
+            if not extras.has_revisits:
                 web.cease()
             return web
-        if self.has_revisits:
+        if extras.has_revisits:
             return ChangingWeb(plan.seed, plan.pages, shape, lambda: self.world.now)
         return SyntheticWeb(plan.seed, plan.pages, shape)
 
@@ -479,7 +429,7 @@ class FaultRun:
             self.legislate()
         for use in self.uses:
             use.decree()
-        if self.has_everything:
+        if self.extras.has_everything:
             self.world.run(until=self.world.now + POLICY_KNOWN_S)
 
     def _begin_uses(self, until: float) -> None:
@@ -650,12 +600,6 @@ class FaultRun:
     def reachable_urls(self) -> list[str]:
         """All pages that must have been fetched: from the seed, and those that users were promised."""
         return [*reachable(self.web, self.watch.doubts.is_read), *self.users.promised]
-
-
-def _uses(*, has_sites: bool, has_everything: bool) -> tuple[type[StoreUse], ...]:
-    if has_everything:
-        return ALL
-    return SITES if has_sites else ()
 
 
 def _shape_of(plan: FaultPlan) -> WebShape:

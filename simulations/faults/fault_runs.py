@@ -12,6 +12,7 @@ from mesh.process.cores import core_count
 from peers.workers import Workers, result_of
 from simulations.faults.fault_run import RunOutcome, run_faults
 from simulations.faults.planted import Bug
+from simulations.faults.run_extras import RunExtras
 from simulations.world.chance import random_of
 from simulations.world.results import CostSpread, FailedSeed, FaultsResult
 
@@ -32,34 +33,21 @@ def run_all(
     sizes: Sizes,
     *,
     bug: Bug | None = None,
-    has_revisits: bool = True,
-    has_liar: bool = False,
-    has_pins: bool = False,
-    has_machines: bool = False,
-    has_domains: bool = False,
-    has_sites: bool = False,
-    has_everything: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
+    **extras: bool,
 ) -> FaultsResult:
     """Run every seed; after Ctrl-C the result is of those that are done by then, if any are.
 
     Args:
       bug: to be planted in all of them.
-      has_revisits: have pages visited again, of a web that changes.
-      has_liar: have one member be malicious.
-      has_pins: have policies say who is to crawl which slots.
-      has_machines: have hosts share the machines that serve them.
-      has_domains: have each host be of a registrable domain of its own.
-      has_sites: have sites submitted to which nothing links.
-      has_everything: have all stores that a policy can switch on, and sites.
       workers: processes; None for one on each core, 0 for none but this one.
       progress: is told how many runs are done, of how many, and how many have failed.
+      extras: as `RunExtras` names them.
     """
     chosen = list(seeds)
     outcomes: list[RunOutcome] = []
-    extras = bug, has_revisits, has_liar, has_pins, has_machines, has_domains, has_sites, has_everything
-    orders = [RunTask(seed, sizes.of(seed), *extras) for seed in chosen]
+    orders = [RunTask(seed, sizes.of(seed), bug, RunExtras(**extras)) for seed in chosen]
     try:
         for outcome in outcomes_of(orders, workers):
             outcomes.append(outcome)
@@ -133,28 +121,11 @@ class RunTask(NamedTuple):
     seed: int
     peers: int
     bug: Bug | None = None
-    has_revisits: bool = True
-    has_liar: bool = False
-    has_pins: bool = False
-    has_machines: bool = False
-    has_domains: bool = False
-    has_sites: bool = False
-    has_everything: bool = False
+    extras: RunExtras = RunExtras()
 
 
 def _run(order: RunTask) -> RunOutcome:
-    return run_faults(
-        order.seed,
-        order.peers,
-        bug=order.bug,
-        has_revisits=order.has_revisits,
-        has_liar=order.has_liar,
-        has_pins=order.has_pins,
-        has_machines=order.has_machines,
-        has_domains=order.has_domains,
-        has_sites=order.has_sites,
-        has_everything=order.has_everything,
-    )
+    return run_faults(order.seed, order.peers, bug=order.bug, **order.extras._asdict())
 
 
 def _failure(outcome: RunOutcome) -> FailedSeed:

@@ -105,7 +105,7 @@ def _wrong(run: RestingRun) -> Iterator[str]:
     if run.pinner is not None:
         yield from _pins_that_do_not_hold(present, run.pinner.pins)
     for use in run.uses:
-        yield from unequal_rows(use, present)
+        yield from unequal_rows(present, use.rows) if use.rows else ()
         yield from use.wrong(present)
     yield from _lost(run, urls)
     yield from _states(run, ownership, by_peer, urls)

@@ -15,6 +15,7 @@ import msgspec
 
 from mesh.errors import ConfigError
 from simulations.faults.fault_runs import RunTask, Sizes, outcomes_of
+from simulations.faults.run_extras import RunExtras
 
 FRESH_FROM: Final = 1_000_000  # seeds below are those of tests
 
@@ -30,7 +31,7 @@ class Campaign(msgspec.Struct, frozen=True):
     def orders(self) -> Iterator[RunTask]:
         sizes = Sizes(self.least, self.most)
         for seed in range(self.first_seed, self.first_seed + self.seeds):
-            yield RunTask(seed, sizes.of(seed), has_liar=bool(seed % 2))
+            yield RunTask(seed, sizes.of(seed), extras=RunExtras(has_liar=bool(seed % 2)))
 
 
 class Finished(msgspec.Struct, frozen=True):

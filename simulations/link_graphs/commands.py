@@ -183,6 +183,5 @@ def _hub_text(hubs: HubReport) -> str:
     outcome = "settled" if hubs.has_settled else "have not settled"
     return (
         f"{what}, by {counted(hubs.links, 'link')} between hosts among {counted(hubs.pages, 'page')}: "
-        f"{outcome} "
-        f"after {counted(hubs.rounds, 'round')}, the last of which changed {hubs.change:.1e}"
+        f"{outcome} after {counted(hubs.rounds, 'round')}, the last of which changed {hubs.change:.1e}"
     )

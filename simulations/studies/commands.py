@@ -15,6 +15,7 @@ from rich.text import Text
 
 from mesh.counts import counted
 from mesh.errors import ConfigError
+from peers.options import JsonOption
 from simulations.studies.catalogue import QUICK, STUDIES
 from simulations.studies.figures import figure_of
 from simulations.studies.report import report
@@ -41,7 +42,6 @@ JobsOption = Annotated[
 SchedulerOption = Annotated[
     str, typer.Option(help="Address of a Dask scheduler, whose workers run it.", show_default=False)
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
 def mount(app: typer.Typer, bar: Bar) -> None:

@@ -109,8 +109,7 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
         yield Claim(
             CHO_2003,
             "all pages alike is fresher than each as often as it changes, whatever the rates",
-            f"budgets of {days} days: {_shares(fixed)}; as often as they change "
-            f"{_shares(cho)}; seed by seed "
+            f"budgets of {days} days: {_shares(fixed)}; as often as they change {_shares(cho)}; seed by seed "
             f"fresher by {', '.join(map(str, fresher))}",
             all(each.is_above for each in fresher),
         )

@@ -210,8 +210,7 @@ def _refuse_absurd(parameters: PlanParameters) -> None:
     if pages > hosts * most:
         raise ConfigError(
             f"of a host {most:,.0f} pages are crawled at most, of {counted(hosts, 'host')} "
-            f"{hosts * most:,.0f} and "
-            f"not {pages:,.0f}; give fewer --pages, or more --hosts or --host-pages"
+            f"{hosts * most:,.0f} and not {pages:,.0f}; give fewer --pages, or more --hosts or --host-pages"
         )
 
 

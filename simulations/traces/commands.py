@@ -16,6 +16,7 @@ from rich.text import Text
 from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.process.collector import relax_collector
+from peers.options import JsonOption
 from simulations.traces.statistics import QuantitySpread, TraceInfo
 
 if TYPE_CHECKING:
@@ -70,9 +71,7 @@ def warn(damages: list[str]) -> None:
 def info(
     trace: TraceArgument,
     is_partial: PartialOption = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document and nothing else.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show the contents of a trace: hosts, links, sizes, latencies, and the distributions that fit."""
     from simulations.traces.statistics import info_of
@@ -198,9 +197,7 @@ def queries(
     book_clicks: Annotated[
         Path | None, typer.Option(help="Write its clicks as the book's click log.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document and nothing else.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show a query log in the figures of the book's chapter 9; write it in the book's layout, if you like."""
     from peers.query_log.log_files import read_log, write_book_clicks, write_book_queries

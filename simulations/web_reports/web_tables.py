@@ -29,8 +29,7 @@ def web_tables(found: WebReport) -> RenderableType:
         parts.append(Text(f"of a part only: {found.part}", style="bold yellow"))
     sites = (
         f"{counted(found.pages, 'page')} of {counted(found.hosts, 'host')} in "
-        f"{counted(found.domains, 'domain')}; "
-        f"{found.largest_host} has {found.largest_share:.1%} of them"
+        f"{counted(found.domains, 'domain')}; {found.largest_host} has {found.largest_share:.1%} of them"
     )
     kinds = (
         ("answers", found.answers),
@@ -164,8 +163,7 @@ def _shape_line(links: LinkReport) -> str:
     shape = links.shape.bow_tie
     return (
         f"{counted(links.links, 'link')} from page to page; {links.shape.strong_components:,} strong "
-        "components: of "
-        f"the largest {shape.core:.1%} of the pages, {shape.into:.1%} lead to it, it leads to "
+        f"components: of the largest {shape.core:.1%} of the pages, {shape.into:.1%} lead to it, it leads to "
         f"{shape.out:.1%}; tubes {shape.tubes:.1%}, tendrils {shape.tendrils:.1%}, apart {shape.apart:.1%}; "
         f"from entrances {links.shape.unreached_share:.1%} are not reached"
     )

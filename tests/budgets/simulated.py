@@ -11,16 +11,15 @@ from mesh.tables.memory_table import MemoryTable
 from mesh.tables.table import Table
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds, PagesFound, SearchPages
-from simulations.faults.clock import VirtualClock
-from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb, WebShape
 from simulations.world.chance import random_of
 from simulations.world.crawl import SimulatedCrawl
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import COMMON_WORD, WordyParser, rare_word_of
 from simulations.world.world import World
 from tests.budgets.calls import counted
+from tests.simulations.machines import machines_of
 
 SEED: Final = 3
 PAGES: Final = 300
@@ -108,22 +107,10 @@ class _Mesh:
         self.world = World(Network(random_of(SEED, "network")))
         self.web = SyntheticWeb(SEED, PAGES // 5, SHAPE)
         members = Members(SEED, 3, replicas=2, slot_count=256)
-        doors: dict[str, VirtualDoor] = {}
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                members,
-                self.web,
-                CrawlSettings(delay_s=0.1),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: self.answers.append(answer),
-            )
-            for number in range(3)
-        ]
+        settings = CrawlSettings(delay_s=0.1)
+        self.machines = machines_of(
+            3, self.world, members, self.web, settings, told=lambda _, answer: self.answers.append(answer)
+        )
         for machine in self.machines:
             machine.start()
         self.world.run(until=self.world.now + 30.0)

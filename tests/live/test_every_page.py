@@ -112,7 +112,7 @@ def sign_in(browser: webdriver.Chrome, lab: Up) -> None:
     WebDriverWait(browser, PATIENCE_S).until(lambda _: browser.current_url.endswith("/status"))
 
 
-def search_live(browser: webdriver.Chrome, gateway: str, picture: Path) -> list[Fault]:
+def search_live(browser: webdriver.Chrome, gateway: str, folder: Path) -> list[Fault]:
     """Begin a live search, look at it, and wait until its page, never loaded again, says that it is over."""
     browser.get(f"{gateway}/live?q=gneiss")
     browser.find_element(By.CSS_SELECTOR, "main form button").click()
@@ -121,7 +121,7 @@ def search_live(browser: webdriver.Chrome, gateway: str, picture: Path) -> list[
     first = browser.find_element(By.CSS_SELECTOR, "[role=status]")
     before = first.text
     WebDriverWait(browser, PATIENCE_S).until(lambda _: first.text != before)
-    return look_at(browser, gateway, path, picture)
+    return look_at(browser, gateway, folder, path)
 
 
 def test_every_page_is_read_by_everybody_on_every_screen(browser: webdriver.Chrome, tmp_path: Path) -> None:
@@ -179,6 +179,5 @@ def test_every_page_is_read_by_everybody_on_every_screen(browser: webdriver.Chro
             sign_in(browser, lab)
             listed = [path for each in paths.values() for path in each]
             faults = search_live(browser, gateway, tmp_path / "live")
-            for number, path in enumerate(listed):
-                faults += look_at(browser, gateway, path, tmp_path / f"page-{number}")
+            faults += look_at(browser, gateway, tmp_path, *listed)
     assert not faults, "\n".join(map(str, faults))

@@ -94,7 +94,6 @@ class FakeGateway:
         self.orders: list[tuple[str, dict[str, Any], str]] = []
         self.searches: list[dict[str, str]] = []
         self.log: dict[tuple[str, str], LogPartJson] = {}  # the answer of /api/log by peer and place
-        self.ranks: dict[str, Any] = {}  # the answer of /api/graph/ranks
         self.answers: dict[str, dict[str, Any]] = {}  # by path, whatever is asked
         self.backlinks: dict[int, dict[str, Any]] = {}  # the answer of /api/backlinks by start
         self.submission: dict[str, Any] = {}  # the answer of /api/submit
@@ -150,9 +149,6 @@ class FakeGateway:
                     return
                 if (path := self.path.partition("?")[0]) in gateway.answers:
                     self._answer(200, gateway.answers[path])
-                    return
-                if self.path.startswith("/api/graph/ranks?"):
-                    self._answer(200, gateway.ranks)
                     return
                 if self.path.startswith("/api/backlinks?"):
                     self._answer(

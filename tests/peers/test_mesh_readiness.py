@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 
 import pytest
 from rich.console import Console
 
 from mesh.client.gateway_client import GatewayClient
 from peers.mesh_readiness import NotReady, wait_until_ready
-from tests.peers.fake_gateway import READY, WAITING, FakeGateway, fake_gateway
-
-
-@pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        yield gateway
+from tests.peers.fake_gateway import READY, WAITING, FakeGateway
 
 
 def told(gateway: FakeGateway, seconds: float) -> str:

@@ -14,24 +14,22 @@ from mesh.actors.actor import Address, Message
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.copies.copies import CopiesStatistics
-from peers.crawler.model.settings import CrawlSettings
 from peers.engine.pages.document import Document
 from peers.gateway.model.messages import PagesFound, SearchPages
 from peers.storage.messages import StorePage
 from peers.storage.wire_messages import StoredPage
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import WordyParser, records_of
 from simulations.world.world import World
+from tests.simulations.machines import PlayedMesh
 
 SLOTS = 32
 HOSTS = 12
 CONTENTS = 10
-REST_S = 240.0
 
 
 class CopyingParser(WordyParser):
@@ -49,7 +47,7 @@ def text_of(content: int) -> str:
     return f"mesh content{content}"
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything, and pages that say the same as others."""
 
     def __init__(self, seed: int, started: int, machines: int = 4) -> None:
@@ -60,37 +58,15 @@ class Mesh:
         self.answers: list[PagesFound] = []
         self.texts: dict[str, str] = {}  # by URL, of the newest version
         self.visit = 0
-        web, doors = SyntheticWeb(seed, pages=1), dict[str, VirtualDoor]()
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                web,
-                CrawlSettings(),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: self._hear(answer),
-                parser=CopyingParser,
-            )
-            for number in range(machines)
-        ]
-        for machine in self.machines[:started]:
-            machine.start()
+        web = SyntheticWeb(seed, pages=1)
+        self.begin(
+            machines, web, started=started, told=lambda _, answer: self._hear(answer), parser=CopyingParser
+        )
         self.pass_time(20.0)
 
     def _hear(self, answer: Message) -> None:
         if isinstance(answer, PagesFound):
             self.answers.append(answer)
-
-    @property
-    def running(self) -> list[Machine]:
-        return [machine for machine in self.machines if machine.is_running]
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def store(self, url: str, text: str | None) -> None:
         """Have a version stored by the owner of its slot, if it runs; None for a page that is gone."""
@@ -127,25 +103,9 @@ class Mesh:
     def contents_found(self, found: PagesFound) -> list[str]:
         return sorted(self.texts[hit.url] for hit in found.hits)
 
-    def rest(self) -> None:
-        """Wait until all is where it belongs and nothing is left to be told."""
-        until = self.world.now + REST_S
-        while not self._is_at_rest():
-            self.pass_time(2.0)
-            assert self.world.now < until, [
-                (machine.trouble(), copies_of(machine)) for machine in self.running
-            ]
-
-    def _is_at_rest(self) -> bool:
-        peers = {machine.peer for machine in self.running}
-        return all(
-            machine.ownership is not None
-            and machine.ownership.alive == peers
-            and machine.has_settled()
-            and not any((counts.untold, counts.waiting, counts.unmarked, counts.store.unkept))
-            for machine in self.running
-            for counts in [copies_of(machine)]
-        )
+    def is_told(self, machine: Machine) -> bool:
+        counts = copies_of(machine)
+        return not any((counts.untold, counts.waiting, counts.unmarked, counts.store.unkept))
 
     def judge(self) -> None:
         """Each content is found once, whoever is asked, and `copies:all` finds all pages."""

@@ -10,7 +10,6 @@ import pytest
 
 from mesh.actors.actor import Message
 from mesh.errors import RemoteProtocolError
-from peers.crawler.model.settings import CrawlSettings
 from peers.entities.entities import Entities, EntityStatistics
 from peers.entities.seal import RowKey
 from peers.entities.sealed_row import (
@@ -27,16 +26,17 @@ from peers.gateway.model.messages import FindRow, KeepRow, RowAnswered, RowFound
 from peers.handover.item_store import Item
 from peers.policy.entity_rules import EntityRules
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
+from simulations.faults.stores.sealed_rows import EntityUse
+from simulations.faults.stores.store_use import all_rows, unequal_rows
 from simulations.webs.web import SyntheticWeb
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
+from tests.simulations.machines import PlayedMesh
 
 SLOTS = 32
-REST_S = 240.0
 TODAY = 10
 UNTIL = 30
 
@@ -53,7 +53,7 @@ def row_of(entity: int, number: int = 1, until_day: int = UNTIL) -> SealedRow:
 RULES = EntityRules()
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything, and a gateway at each."""
 
     def __init__(
@@ -68,36 +68,13 @@ class Mesh:
         self.members = Members(seed, machines, replicas=2, slot_count=SLOTS)
         self.policies = self.ticket = 0
         self.answers: dict[int, Message] = {}
-        web, doors = SyntheticWeb(seed, pages=1), dict[str, VirtualDoor]()
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                web,
-                CrawlSettings(),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=self._told,
-            )
-            for number in range(machines)
-        ]
-        for machine in self.machines[:started]:
-            machine.start()
+        web = SyntheticWeb(seed, pages=1)
+        self.begin(machines, web, started=started, told=self._told)
         self.pass_time(20.0)
         self.obey(rules)
 
-    @property
-    def running(self) -> list[Machine]:
-        return [machine for machine in self.machines if machine.is_running]
-
     def _told(self, machine: Machine, answer: Message) -> None:
         self.answers[answer.ticket] = answer  # type: ignore[attr-defined]  # all of these have one
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def obey(self, rules: EntityRules | None) -> None:
         self.policies += 1
@@ -131,35 +108,14 @@ class Mesh:
         actor = self.actor(machine)
         return [] if actor.is_dormant else actor._store.items_after(b"", 100_000)
 
-    def rest(self) -> None:
-        """Wait until all is where it belongs, and nothing is on its way."""
-        until = self.world.now + REST_S
-        while not self._is_at_rest():
-            self.pass_time(2.0)
-            assert self.world.now < until, [each.trouble() for each in self.running]
-
-    def _is_at_rest(self) -> bool:
-        peers = {machine.peer for machine in self.running}
-        return all(
-            machine.ownership is not None
-            and machine.ownership.alive == peers
-            and machine.has_settled()
-            and self._is_shipped(machine)
-            for machine in self.running
-        )
-
-    def _is_shipped(self, machine: Machine) -> bool:
+    def is_told(self, machine: Machine) -> bool:
         seen = self.actor(machine).observe()
         return not isinstance(seen, EntityStatistics) or not seen.store.unkept
 
     def check_replicas(self, count: int) -> None:
-        """Each row is on all of its team, and nowhere else."""
-        team = min(2, len(self.running))
-        assert sum(len(self.rows(machine)) for machine in self.running) == team * count
-        for machine in self.running:
-            for item in self.rows(machine):
-                assert machine.ownership is not None
-                assert machine.peer in machine.ownership.team_of(item.slot)
+        """There are so many rows, each on all of its team, and nowhere else."""
+        assert len(all_rows(self.running, EntityUse.rows)) == count
+        assert list(unequal_rows(self.running, EntityUse.rows)) == []
 
     def all_bytes(self, machine: Machine) -> bytes:
         """All that a machine has in its table, durably."""

@@ -6,19 +6,17 @@ from typing import TypeVar
 
 from mesh.actors.actor import Message
 from peers.crawler.explanations import Hold, UndoneVisits, UrlState
-from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds, AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswered
 from peers.gateway.why.why_idle import sentence_of as said_of_crawl
 from peers.gateway.why.why_url import is_owner_heard
 from peers.gateway.why.why_url import sentence_of as said_of_url
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
-from simulations.faults.clock import VirtualClock
-from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
+from tests.simulations.machines import PlayedMesh
 
 Answer = TypeVar("Answer")
 
@@ -26,36 +24,16 @@ SEED, PEERS = 5, 3
 STORED_S = 60.0  # within which a web of few pages is crawled, kept twice and indexed
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines that crawl a small web, and what the gateway of the first answered last."""
 
     def __init__(self) -> None:
         self.world = World(Network(random_of(SEED, "network")), start_s=1_000.0)
         self.members = Members(SEED, PEERS, replicas=2, slot_count=64)
-        doors: dict[str, VirtualDoor] = {}
         self.answers: list[Message] = []
         self.web = SyntheticWeb(SEED, pages=12)
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                CrawlSettings(),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: self.answers.append(answer),
-            )
-            for number in range(PEERS)
-        ]
-        for machine in self.machines:
-            machine.start()
+        self.begin(PEERS, self.web, told=lambda _, answer: self.answers.append(answer))
         self.pass_time(10.0)
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def why(self, url: str, asked: int = 0) -> WhyAnswered:
         return self._ask(AskWhy(9, url), asked, WhyAnswered)

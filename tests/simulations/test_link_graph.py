@@ -22,14 +22,15 @@ from peers.link_graph.target_row import SOURCES_MAX
 from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks
 from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.rules import OF_SEEDS, Action, Policy, Rule, policy_bytes
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
+from simulations.faults.stores.links import GraphUse
+from simulations.faults.stores.store_use import unequal_rows
 from simulations.webs.web import Served, SyntheticWeb, WebShape
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
-from simulations.world.words import WordyParser
 from simulations.world.world import World
+from tests.simulations.machines import PlayedMesh
 
 SLOTS = 32
 REST_S = 400.0
@@ -85,7 +86,7 @@ class LinkedWeb(SyntheticWeb):
         return {url: sources for url, sources in found.items() if sources}
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything that crawl a web for ever."""
 
     def __init__(
@@ -103,35 +104,10 @@ class Mesh:
         self.members = Members(seed, machines, replicas=2, slot_count=slot_count)
         self.web = LinkedWeb(seed)
         self.policies = 0
-        doors: dict[str, VirtualDoor] = {}
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                settings,
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: None,
-                parser=WordyParser,
-            )
-            for number in range(machines)
-        ]
-        for machine in self.machines[:started]:
-            machine.start()
+        self.begin(machines, self.web, settings, started=started)
         self.pass_time(20.0)
         self.obey(rules)
         self.running[0].order(AddSeeds(1, self.web.seeds))
-
-    @property
-    def running(self) -> list[Machine]:
-        return [machine for machine in self.machines if machine.is_running]
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def obey(self, rules: LinkGraphRules | None, *first: Rule) -> None:
         """Publish a policy, and wait until all that are reached have heard of it."""
@@ -177,7 +153,7 @@ class Mesh:
                 assert self.found() == (expected or self.web.expected())
                 assert [self.graph(each).observe() for each in self.running] == []
         # Visits go on, and with each the row of a page is on its way to the others for a moment.
-        while odd := self.odd_rows():
+        while odd := list(unequal_rows(self.running, GraphUse.rows)):
             self.pass_time(0.7)
             assert self.world.now < until, odd
 
@@ -187,20 +163,6 @@ class Mesh:
             if not isinstance(seen, LinkGraphStatistics) or seen.untold or seen.store.unkept:
                 return False
         return True
-
-    def odd_rows(self) -> list[tuple[int, bytes]]:
-        """Rows that are not on all of their team, or not the same everywhere."""
-        rows: dict[tuple[int, bytes], dict[str, bytes]] = defaultdict(dict)
-        for machine in self.running:
-            for item in self.rows(machine):
-                rows[item.slot, item.name][machine.peer] = item.value
-        view = self.running[0].ownership
-        assert view is not None
-        return [
-            (slot, name)
-            for (slot, name), copies in rows.items()
-            if set(copies) != set(view.team_of(slot)) or len(set(copies.values())) > 1
-        ]
 
 
 def messages_of_the_graph(mesh: Mesh) -> Iterator[str]:

@@ -21,13 +21,13 @@ from peers.gateway.live_rounds import live_rounds
 from peers.gateway.model.messages import AddSeeds
 from peers.gateway.site.stored_page import DisplayKind, PageSnapshot
 from peers.policy.rules import EVERYTHING, policy_bytes
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.webs.web import Served, SyntheticWeb, WebShape
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
+from tests.simulations.machines import PlayedMesh
 
 PEERS, PAGES, HOSTS = 3, 600, 6
 CRAWLED_S = 30.0  # about a fifth of the web
@@ -47,7 +47,7 @@ class GlacierWeb(SyntheticWeb):
         )
 
 
-class LiveMesh:
+class LiveMesh(PlayedMesh):
     """Machines that have crawled a part of a web; also the services behind the gateway of the first."""
 
     def __init__(self, seed: int) -> None:
@@ -57,33 +57,13 @@ class LiveMesh:
         self.fetched: list[tuple[float, str, float]] = []  # when each question began and was answered
         self._answers: dict[int, Message] = {}
         self._ticket = 0
-        doors: dict[str, VirtualDoor] = {}
         settings = CrawlSettings(delay_s=DELAY_S, audit_rate=0.0)
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                settings,
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=self._note,
-                abandoned=lambda machine: None,
-                told=self._hear,
-            )
-            for number in range(PEERS)
-        ]
-        for machine in self.machines:
-            machine.start()
+        self.begin(PEERS, self.web, settings, fetched=self._note, told=self._hear)
         self.pass_time(10.0)
         self.machines[0].publish(self.members.policy(1, policy_bytes(EVERYTHING)))
         self.pass_time(2.0)
         self.machines[0].order(AddSeeds(1, self.web.seeds))
         self.pass_time(CRAWLED_S)
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def pages_since(self, since_s: float) -> list[str]:
         urls = [url for at, url, _ in self.fetched if at >= since_s]

@@ -5,53 +5,33 @@ from __future__ import annotations
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds
 from peers.policy.rules import EVERYTHING, Policy, policy_bytes
-from simulations.faults.clock import VirtualClock
-from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb, WebShape
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
+from tests.simulations.machines import PlayedMesh
 
 SEED, PEERS = 11, 3
 PAGES_MAX, MORE = 120, 180
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines that crawl one web, and what they have visited."""
 
     def __init__(self, settings: CrawlSettings | None = None) -> None:
         self.world = World(Network(random_of(SEED, "network")), start_s=1_000.0)
         self.members = Members(SEED, PEERS, replicas=2, slot_count=64)
         self.visited_s: dict[str, list[float]] = {}  # by URL
-        self.doors: dict[str, VirtualDoor] = {}
         self.visits = 0
         self.web = SyntheticWeb(SEED, pages=500, shape=WebShape(pages_per_host=20.0, dead_hosts_share=0.0))
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                settings or CrawlSettings(delay_s=0.2),
-                self.doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: self._count(url),
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: None,
-            )
-            for number in range(PEERS)
-        ]
-        for machine in self.machines:
-            machine.start()
+        settings = settings or CrawlSettings(delay_s=0.2)
+        self.begin(PEERS, self.web, settings, fetched=lambda _, url, __: self._count(url))
         self.pass_time(10.0)
 
     def _count(self, url: str) -> None:
         self.visits += not url.endswith("/robots.txt")
         self.visited_s.setdefault(url, []).append(self.world.now)
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def limit(self, pages_max: int, number: int) -> None:
         policy = Policy(rules=EVERYTHING.rules, pages_max=pages_max)

@@ -10,31 +10,31 @@ from random import Random
 import pytest
 
 from mesh.actors.actor import Address
-from peers.crawler.model.settings import CrawlSettings
 from peers.handover.item_store import Item
 from peers.policy.log_rules import ForgottenQuery, QueryLogRules, query_digest
 from peers.policy.rules import DAY_S, EVERYTHING, Policy, policy_bytes
 from peers.query_log.log_row import CLIENTS_TOLD_MIN, list_of, number_in
 from peers.query_log.messages import ResultClicked, ResultsShown
 from peers.query_log.query_log import OwnQueryLog, QueryLogStatistics
-from peers.query_log.wire_messages import ClicksTold, ClicksWanted, LogTold, LogWanted
-from simulations.faults.clock import VirtualClock
+from peers.query_log.wire_messages import ClicksTold, ClicksWanted, LogTold
 from simulations.faults.machine import Machine
+from simulations.faults.stores.searches import LogUse, log_told
+from simulations.faults.stores.store_use import all_rows, unequal_rows
 from simulations.webs.web import SyntheticWeb
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
+from tests.simulations.machines import PlayedMesh
 
 SLOTS = 32
-REST_S = 240.0
 QUERIES = ("北京大学", "glacier", "tianwang 天网", "search engine", "slots", "weather")
 KEPT = QueryLogRules(days=7, clicks=True)
 
 Rows = dict[tuple[str, int], int]  # clients by query and day
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything, and what clients were shown."""
 
     def __init__(
@@ -47,34 +47,11 @@ class Mesh:
         self.policies = 0
         self.rules: QueryLogRules | None = None  # as they were published last
         self.clients = 0
-        web, doors = SyntheticWeb(seed, pages=1), dict[str, VirtualDoor]()
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                web,
-                CrawlSettings(),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: None,
-            )
-            for number in range(4)
-        ]
-        for machine in self.machines[:started]:
-            machine.start()
+        web = SyntheticWeb(seed, pages=1)
+        self.begin(4, web, started=started)
         self.pass_time(20.0)
         if rules is not None:
             self.obey(rules)
-
-    @property
-    def running(self) -> list[Machine]:
-        return [machine for machine in self.machines if machine.is_running]
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def obey(self, rules: QueryLogRules | None) -> None:
         """Publish a policy, and wait until all that are reached have heard of it."""
@@ -108,24 +85,7 @@ class Mesh:
         statistics = self.log(machine).observe()
         return statistics if isinstance(statistics, QueryLogStatistics) else None
 
-    def rest(self) -> None:
-        """Wait until all is where it belongs, and nothing is on its way."""
-        until = self.world.now + REST_S
-        while not self._is_at_rest():
-            self.pass_time(2.0)
-            assert self.world.now < until, [(each.trouble(), self.seen(each)) for each in self.running]
-
-    def _is_at_rest(self) -> bool:
-        peers = {machine.peer for machine in self.running}
-        return all(
-            machine.ownership is not None
-            and machine.ownership.alive == peers
-            and machine.has_settled()
-            and self._is_told(machine)
-            for machine in self.running
-        )
-
-    def _is_told(self, machine: Machine) -> bool:
+    def is_told(self, machine: Machine) -> bool:
         seen = self.seen(machine)
         if seen is None:
             return self.rules is None
@@ -140,17 +100,8 @@ class Mesh:
 
     def told(self) -> list[LogTold]:
         """The parts of the log that all members tell a gateway."""
-        told = []
-        for machine in self.running:
-            after, is_first = b"", True
-            while after or is_first:
-                is_first = False
-                asker = Address(machine.peer, "searcher")
-                sends = self.log(machine).receive(asker, LogWanted(1, after), self.world.now)
-                [answer] = [send.message for send in sends if isinstance(send.message, LogTold)]
-                told.append(answer)
-                after = answer.next
-        return told
+        now = self.world.now
+        return [part for each in self.running for part in log_told(self.log(each), each.peer, now)]
 
     def clients_told(self) -> Rows:
         rows: Rows = {}
@@ -181,12 +132,9 @@ class Mesh:
         return [sum(counts) for counts in zip(*told, strict=True)] if told else []
 
     def check_replicas(self, n_rows: int) -> None:
-        """Each row is on both members of its team, and nowhere else."""
-        assert sum(map(self.n_rows, self.running)) == 2 * n_rows
-        for machine in self.running:
-            for item in self.rows(machine):
-                assert machine.ownership is not None
-                assert machine.peer in machine.ownership.team_of(item.slot)
+        """There are so many rows, each on both members of its team, and nowhere else."""
+        assert len(all_rows(self.running, LogUse.rows)) == n_rows
+        assert list(unequal_rows(self.running, LogUse.rows)) == []
 
 
 def test_without_a_log_in_the_policy_nothing_is_kept_nor_sent() -> None:

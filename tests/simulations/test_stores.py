@@ -7,20 +7,19 @@ from typing import ClassVar
 from mesh.actors.actor import Address, Message, Send
 from mesh.slot_set import encode_slot_list
 from mesh.tables.table import Table, TableSection
-from peers.crawler.model.settings import CrawlSettings
 from peers.handover.item_store import ItemStore
 from peers.handover.keeper import Keeper
 from peers.handover.messages import SlotsDiffer
 from peers.handover.mirror import Mirror
 from peers.handover.store import HolderStatistics, StoreActor, StoreDeclaration
 from peers.vitals import store_counts
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.world import World
+from tests.simulations.machines import PlayedMesh
 
 SLOTS = 64
 REST_S = 120.0  # within which a mesh has moved all that is to be moved, by far
@@ -72,7 +71,7 @@ class Scores(StoreActor):
         return HolderStatistics(store=self._keeper.observe())
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with such a store each, two copies of everything, and what they were told."""
 
     def __init__(self, started: int = 3, machines: int = 4, seed: int = 5) -> None:
@@ -80,34 +79,13 @@ class Mesh:
         self.members = Members(seed, machines, replicas=2, slot_count=SLOTS)
         self.scores: dict[str, Scores] = {}  # by peer, of its last life
         self.told: dict[tuple[int, bytes], int] = {}
-        web, doors = SyntheticWeb(seed, pages=1), dict[str, VirtualDoor]()
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                web,
-                CrawlSettings(),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: None,
-                further=self._make_scores,
-            )
-            for number in range(machines)
-        ]
-        for machine in self.machines[:started]:
-            machine.start()
+        web = SyntheticWeb(seed, pages=1)
+        self.begin(machines, web, started=started, further=self._make_scores)
         self.rest()
 
     def _make_scores(self, me: str, table: Table, life: int) -> list[StoreActor]:
         self.scores[me] = Scores(me, TableSection(table, b"T"), life)
         return [self.scores[me]]
-
-    @property
-    def running(self) -> list[Machine]:
-        return [machine for machine in self.machines if machine.is_running]
 
     def team_of(self, slot: int) -> tuple[str, ...]:
         ownership = self.running[0].ownership
@@ -127,9 +105,6 @@ class Mesh:
         for slot in range(SLOTS):
             for number in range(3):
                 self.tell(slot, b"name %d" % number, score + number)
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def rest(self) -> None:
         """Wait until all who run know each other, and nothing has to move."""

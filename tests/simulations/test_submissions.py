@@ -36,14 +36,14 @@ from peers.policy.submission_rules import SubmissionRules
 from peers.submissions.submission import Submission, SubmissionState, code_of, code_text, name_of, row_bytes
 from peers.submissions.verdict import sign_verdict
 from peers.submissions.wire_messages import DOMAIN_FULL, FORGED, OFF
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.webs.web import Served, SyntheticWeb, WebShape
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import WordyParser
 from simulations.world.world import PortAnswer, World
+from tests.simulations.machines import PlayedMesh
 
 SLOTS = 32
 SHAPE = WebShape(
@@ -100,7 +100,7 @@ class Fetch(NamedTuple):
     peer: str
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything, a gateway, and the log of all web servers."""
 
     def __init__(
@@ -113,25 +113,16 @@ class Mesh:
         self.log: list[Fetch] = []
         self.answers: dict[int, Message] = {}
         self.ticket = 0
-        doors: dict[str, VirtualDoor] = {}
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                CrawlSettings(delay_s=1.0),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=self._fetched,
-                abandoned=lambda machine: None,
-                told=self._told,
-                parser=ProvenParser,
-            )
-            for number in range(machines)
-        ]
-        for machine in self.machines[:started]:
-            machine.start()
+        settings = CrawlSettings(delay_s=1.0)
+        self.begin(
+            machines,
+            self.web,
+            settings,
+            started=started,
+            fetched=self._fetched,
+            told=self._told,
+            parser=ProvenParser,
+        )
         self.pass_time(20.0)
         policy = Policy(rules=OF_SEEDS.rules, submissions=rules)
         self.machines[0].publish(self.members.policy(1, policy_bytes(policy)))
@@ -142,9 +133,6 @@ class Mesh:
 
     def _told(self, machine: Machine, answer: Message) -> None:
         self.answers[answer.ticket] = answer  # type: ignore[attr-defined]  # all of these have one
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def home(self, number: int) -> str:
         return self.web.seeds[number]

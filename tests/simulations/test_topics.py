@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from math import inf
 from random import Random
 from typing import Final, NamedTuple
@@ -11,8 +10,7 @@ from typing import Final, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from mesh.actors.actor import Address, Message
-from mesh.keys.decree import TOPICS, Decree
+from mesh.actors.actor import Message
 from mesh.stamp import Stamp
 from mesh.tables.table import TableSection
 from mesh.urls import host_of
@@ -22,18 +20,18 @@ from peers.engine.pages.document import Document
 from peers.gateway.model.messages import AddSeeds, CountsSummed, CountTopic
 from peers.policy.rules import EVERYTHING, policy_bytes
 from peers.topics.series import mended, topic_series
-from peers.topics.topic_list import FORMAT, CountedTopic, TopicList, TopicsInForce, list_body, topics_of
+from peers.topics.topic_list import FORMAT, CountedTopic, TopicList, list_body
 from peers.topics.visit_row import NAME_BYTES, visit_in
 from peers.topics.wire_messages import ContentCounts, SliceCounts
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.webs.topic_web import RELATED_STRING, TOPIC_STRING, TopicWeb
 from simulations.webs.web import Served
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
-from simulations.world.words import WordyParser
-from simulations.world.world import PortAnswer, World
+from simulations.world.words import TellingParser, WordyParser
+from simulations.world.world import World
+from tests.simulations.machines import PlayedMesh
 
 SLOTS: Final = 32
 ROUND_S: Final = 300
@@ -48,19 +46,8 @@ NUMBER: Final = 3
 KEY, SOME_KEY = (BOTH.key_of(topic) for topic in BOTH.topics)
 
 
-class ToldWeb(TopicWeb):
-    """The web, and beside it the topics that all parsers have heard of."""
-
-    topics: TopicsInForce | None = None
-
-
-class TopicParser(WordyParser):
-    """The twin of a parser that has heard of the topics; the text of a page is its body."""
-
-    def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
-        assert isinstance(self._web, ToldWeb)
-        self.topics = self._web.topics
-        return super().receive(source, message, now)
+class TopicParser(TellingParser):
+    """The twin of a parser; the text of a page is its body."""
 
     def document(self, url: str, stamp: Stamp, body: bytes) -> Document | None:
         text = body.decode()
@@ -76,7 +63,7 @@ class Fetch(NamedTuple):
     text: str
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything that visit a web of news each round."""
 
     def __init__(
@@ -90,28 +77,11 @@ class Mesh:
         self.network = Network(random_of(seed, "network"))
         self.world = World(self.network, start_s=FIRST * ROUND_S - 40.0)
         self.members = Members(seed, machines, replicas=2, slot_count=SLOTS)
-        self.web = ToldWeb(seed, lambda: self.world.now, round_s=ROUND_S, lost=lost)
+        self.web = TopicWeb(seed, lambda: self.world.now, round_s=ROUND_S, lost=lost)
         self.log: list[Fetch] = []
         self.counted: dict[int, CountsSummed] = {}
-        doors = dict[str, VirtualDoor]()
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                CrawlSettings(delay_s=DELAY_S, revisit_after_s=ROUND_S, audit_rate=0.0),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=self._fetched,
-                abandoned=lambda machine: None,
-                told=self._told,
-                parser=parser,
-            )
-            for number in range(machines)
-        ]
-        for machine in self.machines:
-            machine.start()
+        settings = CrawlSettings(delay_s=DELAY_S, revisit_after_s=ROUND_S, audit_rate=0.0)
+        self.begin(machines, self.web, settings, fetched=self._fetched, told=self._told, parser=parser)
         self.pass_time(20.0)
         self.machines[0].publish(self.members.policy(1, policy_bytes(EVERYTHING)))
         self.number = NUMBER
@@ -119,18 +89,13 @@ class Mesh:
         self.pass_time(18.0)
         self.machines[0].order(AddSeeds(1, self.web.seeds))
 
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
-
     def run_to_round(self, number: int) -> None:
         self.world.run(until=float(number * ROUND_S))
 
     def decree(self, topics: TopicList) -> None:
         """Have other topics counted from now on."""
         self.number += 1
-        body = list_body(topics)
-        self.web.topics = topics_of([Decree(TOPICS, "", self.number, 0.0, inf, body, b"", b"")], None)
-        self.machines[0].publish(self.members.topics(self.number, body))
+        self.machines[0].publish(self.members.topics(self.number, list_body(topics)))
         self.pass_time(2.0)
 
     def rows_of(self, machine: Machine) -> set[bytes]:

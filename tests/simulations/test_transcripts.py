@@ -7,13 +7,12 @@ import pytest
 from mesh.actors.actor import Message
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AddSeeds, PagesFound, SearchPages, SeedsAdded
-from simulations.faults.clock import VirtualClock
-from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb, WebShape
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import COMMON_WORD, rare_word_of
+from tests.simulations.machines import PlayedMesh
 from tests.simulations.transcript import ListeningWorld, Transcript, check
 
 SEED = 11
@@ -40,7 +39,7 @@ JOIN = (
 HANDOVER = ("membership", "handover", "controller", "cell", "indexer")
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Three machines, of which two or three run, two copies of everything, a web with a page per host."""
 
     def __init__(self, started: int, pages: int) -> None:
@@ -51,24 +50,8 @@ class Mesh:
         self.members = Members(SEED, 3, replicas=2, slot_count=SLOTS)
         self.web = SyntheticWeb(SEED, pages, SHAPE)
         self.answers: list[Message] = []
-        doors: dict[str, VirtualDoor] = {}
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                CrawlSettings(delay_s=0.5),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: self.answers.append(answer),
-            )
-            for number in range(3)
-        ]
-        for machine in self.machines[:started]:
-            machine.start()
+        settings = CrawlSettings(delay_s=0.5)
+        self.begin(3, self.web, settings, started=started, told=lambda _, answer: self.answers.append(answer))
         self.rest()
 
     def _name_of(self, peer: str) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import inf
 from random import Random
-from typing import Any
 
 import pytest
 from xxhash import xxh3_64_digest
 
 from mesh.actors.actor import Message
-from mesh.keys.decree import WATCH, Decree
 from mesh.tables.memory_table import MemoryTable
 from mesh.tables.table import TableSection
 from peers.actors import WATCH_SECTION
@@ -21,18 +18,18 @@ from peers.policy.rules import EVERYTHING, policy_bytes
 from peers.storage.ledger.place import place_in
 from peers.watch.list_file import entries_of
 from peers.watch.notices import Notices
-from peers.watch.watch_list import list_body, watch_of
+from peers.watch.watch_list import list_body
 from peers.watch.wire_messages import Notice
-from simulations.faults.clock import VirtualClock
 from simulations.faults.machine import Machine
 from simulations.faults.stores.versions import ledger_of
 from simulations.webs.changing_web import GONE, ChangingWeb, is_shown
 from simulations.webs.web import Served, WebShape
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
-from simulations.world.words import COMMON_WORD, WordyParser, body_of
+from simulations.world.words import COMMON_WORD, TellingParser, WordyParser, body_of
 from simulations.world.world import World
+from tests.simulations.machines import PlayedMesh
 
 SLOTS, PAGES, HOSTS = 32, 120, 8
 BODY = list_body(entries_of([COMMON_WORD, "nowhere"]), 1.0)
@@ -40,18 +37,10 @@ NUMBER = 3
 Text = tuple[str, bytes]  # URL, digest of the body
 
 
-class WatchingParser(WordyParser):
-    """The twin of a parser that has heard of the list."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.watch = watch_of([Decree(WATCH, "", NUMBER, 0.0, inf, BODY, b"", b"")], None)
-
-
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines with two copies of everything that visit a web which changes."""
 
-    def __init__(self, seed: int, started: int = 3, parser: type[WordyParser] = WatchingParser) -> None:
+    def __init__(self, seed: int, started: int = 3, parser: type[WordyParser] = TellingParser) -> None:
         self.network = Network(random_of(seed, "network"))
         self.world = World(self.network, start_s=1_000.0)
         self.members = Members(seed, 4, replicas=2, slot_count=SLOTS)
@@ -59,33 +48,13 @@ class Mesh:
         self.web = ChangingWeb(seed, PAGES, shape, lambda: self.world.now)
         self.served: set[Text] = set()
         self.gathered: list[NoticesGathered] = []
-        doors = dict[str, VirtualDoor]()
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                CrawlSettings(delay_s=0.2, revisit_after_s=40.0, audit_rate=0.0),
-                doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=self._note,
-                abandoned=lambda machine: None,
-                told=self._hear,
-                parser=parser,
-            )
-            for number in range(4)
-        ]
-        for machine in self.machines[:started]:
-            machine.start()
+        settings = CrawlSettings(delay_s=0.2, revisit_after_s=40.0, audit_rate=0.0)
+        self.begin(4, self.web, settings, started=started, fetched=self._note, told=self._hear, parser=parser)
         self.pass_time(20.0)
         self.machines[0].publish(self.members.policy(1, policy_bytes(EVERYTHING)))
         self.machines[0].publish(self.members.watch(NUMBER, BODY))
         self.pass_time(2.0)
         self.machines[0].order(AddSeeds(1, self.web.seeds))
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def notices_of(self, machine: Machine) -> tuple[Notice, ...]:
         table = MemoryTable()

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from typing import Final, NamedTuple
 
+from mesh.counts import counted
 from mesh.domains import registrable_domain
 from mesh.urls import host_of
 from peers.crawler.addresses.address_queues import network_of
@@ -71,8 +72,6 @@ class Verdicts:
             return ""
         self._suspects.add(peer)
         urls = " ".join(each.url for each in list(differing)[-EVIDENCE_MAX:])
-        from mesh.counts import counted  # loaded where somebody is found out
-
         return (
             f"{len(differing)} of {counted(len(self._findings[peer]), 'page')}, at "
             f"{counted(len(domains), 'domain')}: {urls}"

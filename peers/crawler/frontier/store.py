@@ -128,7 +128,8 @@ class FrontierStore:
         self.now = 0.0  # mesh clock; whoever calls `merge` sets it
         self.items_refused = 0  # see `handover.store.Store`
         self.held_back: dict[bytes, HeldBack] = {}  # by key of the URL's row
-        # Of these, by slot, those that need not be any more, and when others hear of them; in that order.
+        # Keys of these that need not be held back any more, by slot, and when others hear of them at the
+        # latest; the slot that is due first comes first.
         self._released: dict[bytes, tuple[float, list[bytes]]] = {}
         self.released_due_s = inf  # when the first of them counts as a change; inf for none
         self._digests = SlotDigests(0, self.item_ids, self._id_shown)
@@ -264,11 +265,7 @@ class FrontierStore:
         """See `handover.store.MirroredStore`."""
         if not is_wanted:
             self._frontier.changes = None
-            for _, keys in self._released.values():
-                for key in keys:
-                    self._show(key)
-            self._released.clear()
-            self.released_due_s = inf
+            self.release_at_once([int.from_bytes(slot, "big") for slot in self._released])
         elif self._frontier.changes is None:
             self._frontier.changes = {}
 

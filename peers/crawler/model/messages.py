@@ -41,9 +41,7 @@ class PageParsed(Message, frozen=True):
     records: bytes  # gzip members: response, request
     document: Document | None  # without anchors; None when the page asks not to be indexed
     links: tuple[FoundLink, ...]  # canonical, without nofollow; depth 0, the controller knows it
-    digest: Annotated[
-        bytes, Meta(min_length=8, max_length=8)
-    ]  # XXH3-64 of the decoded body, and of what is said of it beside
+    digest: Annotated[bytes, Meta(min_length=8, max_length=8)]  # XXH3-64, see `extraction`
     is_list: bool = False  # a sitemap: what is wanted of it are its links, and no records are made
     text_mark: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0  # of title and text, see `visit_memory`
     text_shape: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0  # of the text without its digits, see `traps`

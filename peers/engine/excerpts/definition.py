@@ -5,9 +5,9 @@ Known are the ways in which English and Chinese define: "An X is a ...", "X refe
 an entry of a glossary, before a line that tells of it. A definition begins its sentence; what only mentions X
 does not count.
 
-Measured on 5,007 pages of ten manuals in English and Chinese, for 28 terms of their glossaries, by digest,
-that nothing was fitted to: of 19 the first result says what the term is; without the pages that are
-glossaries, of 9. The words below were fitted to 30 others.
+Measured on 5,007 pages of manuals in English and Chinese, for 28 terms of their glossaries that nothing was
+fitted to: of 19 the first result says what the term is; without the pages that are glossaries, of 9. The
+words below were fitted to 30 others.
 """
 
 from __future__ import annotations

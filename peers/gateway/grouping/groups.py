@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -39,19 +39,13 @@ def grouped(found: PagesFound, by: GroupedBy) -> list[Group]:
         return _by_value(found.hits, lambda hit: hit.host, "site:")
     asked = {_form(term) for term in found.terms}
     words = [[word for word in hit.words if _form(word) not in asked] for hit in found.hits]
+
+    def hits(places: Iterable[int]) -> tuple[FoundPage, ...]:
+        return tuple(found.hits[place] for place in places)
+
     groups, others = groups_by_words(words)
-    rest = [Group((), tuple(found.hits[place] for place in others))] if others else []
-    return [
-        *(
-            Group(
-                each.words,
-                tuple(found.hits[place] for place in each.places),
-                next(filter(_is_plain, each.words), ""),
-            )
-            for each in groups
-        ),
-        *rest,
-    ]
+    named = [Group(each.words, hits(each.places), next(filter(_is_plain, each.words), "")) for each in groups]
+    return [*named, Group((), hits(others))] if others else named
 
 
 def _is_plain(word: str) -> bool:

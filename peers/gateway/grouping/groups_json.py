@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
-from peers.gateway.grouping.groups import Group, GroupedBy
+from peers.gateway.grouping.groups import GroupedBy, grouped
 from peers.gateway.model.messages import Coverage, PagesFound
 
 
@@ -24,9 +22,7 @@ class GroupedHitJson(msgspec.Struct, frozen=True):
 class GroupJson(msgspec.Struct, frozen=True):
     """Results that have something in common."""
 
-    names: list[
-        str
-    ]  # words that tell them from the others, or a kind, or a host; empty for those in no group
+    names: list[str]  # words that tell them from the others, a kind, or a host; empty for those in none
     query: str  # that narrows the search to such pages; "" for none
     hits: list[GroupedHitJson]
 
@@ -43,8 +39,8 @@ class GroupsJson(msgspec.Struct, frozen=True):
     groups: list[GroupJson]
 
 
-def groups_json(query: str, by: GroupedBy, found: PagesFound, groups: Sequence[Group]) -> GroupsJson:
-    """Return groups as programs get them. Args: query: as it was typed."""
+def groups_json(query: str, by: GroupedBy, found: PagesFound) -> GroupsJson:
+    """Return results in groups as programs get them. Args: query: as it was typed."""
     rank_of = {hit.url: rank for rank, hit in enumerate(found.hits, 1)}
     return GroupsJson(
         query,
@@ -62,6 +58,6 @@ def groups_json(query: str, by: GroupedBy, found: PagesFound, groups: Sequence[G
                     for hit in each.hits
                 ],
             )
-            for each in groups
+            for each in grouped(found, by)
         ],
     )

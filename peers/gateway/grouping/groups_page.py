@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
-from peers.gateway.grouping.groups import Group, GroupedBy
+from peers.gateway.grouping.groups import Group, GroupedBy, grouped
 from peers.gateway.model.messages import FoundPage, PagesFound
 from peers.gateway.site.pages import Here, Reader, Wish, address_of, marked, render, type_name
 
@@ -40,21 +39,21 @@ class _Choice(NamedTuple):
     is_chosen: bool
 
 
-def groups_page(reader: Reader, query: str, by: GroupedBy, found: PagesFound, groups: Sequence[Group]) -> str:
+def groups_page(reader: Reader, query: str, by: GroupedBy, found: PagesFound) -> str:
     """Show the groups one below the other, and links to them above."""
     counts = {"shown": f"{len(found.hits):,}", "total": f"{found.total:,}"}
-    here = {"q": query, "by": by.value}
+    groups = enumerate(grouped(found, by), 1)
     return render(
         "groups.html",
         reader,
-        Here("/groups", here),
+        Here("/groups", {"q": query, "by": by.value}),
         query=query,
         count=reader.say("groups_count" if found.is_exact else "groups_count_least", **counts),
         choices=[
             _Choice(reader.say(text), reader.link("/groups", q=query, by=each.value), each is by)
             for each, text in _BY_TEXTS.items()
         ],
-        groups=[_shown(reader, query, by, number, each) for number, each in enumerate(groups, 1)],
+        groups=[_shown(reader, query, by, number, each) for number, each in groups],
         all_results=Wish(query).link(reader),
         is_covered=found.coverage.missing == 0,
     )

@@ -13,7 +13,7 @@ the share of its pages with the word less that of the others. Source: Cutting, K
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from math import log
 from typing import Final, NamedTuple
 
@@ -35,19 +35,16 @@ class WordGroup(NamedTuple):
     places: tuple[int, ...]  # of its pages among all, rising
 
 
-def groups_by_words(
-    pages: Sequence[Sequence[str]], asked: Set[str] = frozenset()
-) -> tuple[list[WordGroup], tuple[int, ...]]:
+def groups_by_words(pages: Sequence[Sequence[str]]) -> tuple[list[WordGroup], tuple[int, ...]]:
     """Return the groups, the largest first, of equals that with the first page; and the pages in none.
 
     Time grows with the third power of the pages: 64 take 10 ms.
 
     Args:
-      pages: the words of each, the weightiest first.
-      asked: words of the query, which tell nothing; small letters.
+      pages: the words of each, the weightiest first, without those of the query.
     """
     words = [[word.casefold() for word in page] for page in pages]
-    vectors, vocabulary = _vectors(words, asked)
+    vectors, vocabulary = _vectors(words)
     clusters = [each for each in _clusters(vectors @ vectors.T) if len(each) > 1]
     clusters.sort(key=lambda places: (-len(places), places[0]))
     spelled = {word.casefold(): word for page in reversed(pages) for word in page}
@@ -59,14 +56,14 @@ def groups_by_words(
     return groups, tuple(place for place in range(len(pages)) if place not in grouped)
 
 
-def _vectors(pages: Sequence[Sequence[str]], asked: Set[str]) -> tuple[_Matrix, list[str]]:
+def _vectors(pages: Sequence[Sequence[str]]) -> tuple[_Matrix, list[str]]:
     """Return a row of length 1 for each page, and the words of the columns; a page without words is 0."""
     n_pages = len(pages)
     doc_freqs = Counter(word for page in pages for word in set(page))
     telling = {
         word: log(n_pages / count)
         for word, count in doc_freqs.items()
-        if 1 < count <= max(2, COMMON_SHARE * n_pages) and word not in asked
+        if 1 < count <= max(2, COMMON_SHARE * n_pages)
     }
     vocabulary = sorted(telling)
     column_of = {word: column for column, word in enumerate(vocabulary)}

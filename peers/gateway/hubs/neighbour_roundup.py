@@ -13,12 +13,7 @@ from mesh.urls import fingerprint, host_of, is_canonical
 from peers.gateway.errands.roundup import Roundup
 from peers.gateway.model.member_lines import harmless
 from peers.gateway.model.messages import GatherNeighbours, NeighboursGathered
-from peers.link_graph.wire_messages import (
-    ListNeighbours,
-    MarkedPage,
-    NeighboursListed,
-    PageNeighbours,
-)
+from peers.link_graph.wire_messages import ListNeighbours, MarkedPage, NeighboursListed, PageNeighbours
 from peers.policy.rules import Policy, is_below
 
 
@@ -68,6 +63,8 @@ class NeighbourRoundup(Roundup):
 
     def _take(self, peer: str, answer: Message) -> None:
         assert isinstance(answer, NeighboursListed)
+        if not answer.is_on:
+            return  # it has not heard of the policy: its pages are missing
         asked, marks = set(self._urls.get(peer, ())), {each.mark for each in self._marks.get(peer, ())}
         told = {page.url: page for page in answer.pages if page.url in asked}  # of each page one list
         pages = tuple(map(self._shown_around, told.values()))

@@ -7,7 +7,7 @@ and those that two or more of them link to, the most linked ones first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mesh.urls import fingerprint
@@ -22,13 +22,11 @@ class Neighbourhood:
 
     Attributes:
       titles: of the pages that have one, by URL.
-      silent: peers whose pages are missing.
     """
 
     def __init__(self, titles: dict[str, str], around: NeighboursGathered) -> None:
         """Begin. Args: titles: of the results, by URL. around: of these."""
         self.titles = dict(titles)
-        self.silent = set(around.silent)
         self._roots = list(titles)
         pages = [page for told in around.told for page in told.pages]
         self._incoming = [(each.url, page.url) for page in pages for each in page.sources]
@@ -45,12 +43,9 @@ class Neighbourhood:
         several = [(-n, target.slot, target.mark) for target, n in linked.items() if n >= LINKED_MIN]
         return tuple(MarkedPage(slot, mark) for _, slot, mark in sorted(several)[:MARKS_NAMED_MAX])
 
-    def links(self, named: NeighboursGathered | None) -> Iterator[tuple[str, str]]:
+    def links(self, named: NeighboursGathered) -> Iterator[tuple[str, str]]:
         """Yield all links that are known. Args: named: the answers to `unnamed`."""
-        urls: Iterable[str] = self._known()
-        if named is not None:
-            self.silent |= set(named.silent)
-            urls = [*urls, *(url for told in named.told for url in told.named)]
+        urls = [*self._known(), *(url for told in named.told for url in told.named)]
         url_of = {fingerprint(url): url for url in urls}
         yield from self._incoming
         for source, target in self._outgoing:

@@ -14,19 +14,7 @@ _DEFAULTS: Final = LiveRequest(q="")
 
 def live_form_page(reader: Reader, query: str) -> str:
     """Where a person begins one."""
-    here = Here("/live", {"q": query})
-    return render(
-        "live.html",
-        reader,
-        here,
-        query=query,
-        told=None,
-        number="",
-        wish=_DEFAULTS,
-        results="",
-        sentence="",
-        live_script="",
-    )
+    return render("live.html", reader, Here("/live", {"q": query}), query=query, told=None, wish=_DEFAULTS)
 
 
 def live_page(reader: Reader, told: LiveJson, number: str) -> str:
@@ -44,8 +32,6 @@ def live_page(reader: Reader, told: LiveJson, number: str) -> str:
         Here("/live", {"id": number}),
         query=told.found.query,
         told=told,
-        number=number,
-        wish=_DEFAULTS,
         results=reader.link("/search", q=told.found.query),
         sentence=sentence,
         live_script=SCRIPT.text,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mesh.counts import counted
+
 if TYPE_CHECKING:  # commands read this JSON, and know no messages
     from peers.gateway.model.messages import Lacking, ReadinessTold
 
@@ -37,9 +39,6 @@ def readiness_json(told: ReadinessTold) -> ReadinessJson:
 
 
 def _reasons(told: ReadinessTold) -> Iterator[str]:
-    # Loaded where there are any.
-    from mesh.counts import counted
-
     if told.unserved:
         yield f"nobody answers for {counted(told.unserved, 'slot')} yet"
     lacking = sorted(told.lacking, key=lambda each: (-each.slots, each.peer))

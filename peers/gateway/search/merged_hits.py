@@ -78,11 +78,9 @@ def hits_of(
             task.view.refuse_hit(_giver_of(share, task), Offence.FOREIGN_HITS)
         elif hit.score > greatest:
             task.view.refuse_hit(_giver_of(share, task), Offence.IMPOSSIBLE_SCORES)
-        elif (takes_down and _is_taken_down(page, policy)) or (
-            has_denied and witnesses.hides(url, share.peer)
+        elif not (
+            (takes_down and _is_taken_down(page, policy)) or (has_denied and witnesses.hides(url, share.peer))
         ):
-            continue
-        else:
             yield share, hit
 
 
@@ -219,7 +217,7 @@ class MergedHits:
         )
 
     def _begin_with_those_that_define(self) -> None:
-        """Have all results read of which those come first that define the term."""
+        """Have the results read among which those that define the term will come first."""
         task, hits = self._task, self._list.hits
         # A cursor tells the place in the order by definitions, which is not known yet.
         start = self._start = task.start
@@ -318,9 +316,9 @@ class MergedHits:
         key = ranked.hit.url
         excerpt = excerpt_of(key) or Excerpt(key, "", "", (), (), 0.0)
         snippet, highlights, section = harmless(excerpt.snippet), excerpt.highlights, excerpt.section
-        if excerpt.definition and self._defined:
-            snippet, section = harmless(excerpt.definition), ""  # which may stand elsewhere on the page
-            highlights = self._mentions(snippet)
+        definition = harmless(excerpt.definition) if self._defined else ""
+        if definition:  # which may stand elsewhere on the page
+            snippet, highlights, section = definition, self._mentions(definition), ""
         url, until = (key, 0.0) if self._task.span is None else _page_and_end(key)
         return FoundPage(
             url=url,
@@ -345,7 +343,7 @@ class MergedHits:
             section_id=excerpt.section_id if section else "",
             synopsis=excerpt.synopsis and "\n".join(map(harmless, excerpt.synopsis.split("\n"))),
             entries=excerpt.entries,
-            definition=snippet if excerpt.definition and self._defined else "",
+            definition=definition,
             words=tuple(map(harmless, excerpt.words)) if excerpt.words else (),
             is_confirmed=self._task.witnesses.have_confirmed(key, ranked.share.peer),
             as_of=self._task.span[1] if self._task.span else 0.0,

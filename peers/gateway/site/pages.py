@@ -818,7 +818,7 @@ def _other_ways(reader: Reader, wish: Wish, results: Sequence[_Result]) -> Itera
     if len(results) > 1:
         yield _Filter(reader.say("groups_show"), reader.link("/groups", q=wish.query))
     if wish.has_graph and results:
-        yield _Filter(reader.say("hubs_show"), reader.link("/hubs", q=wish.query))
+        yield _Filter(reader.say("hubs"), reader.link("/hubs", q=wish.query))
 
 
 def _facets(reader: Reader, wish: Wish, counts: FacetCounts, classes: ClassModel | None) -> list[_Facet]:

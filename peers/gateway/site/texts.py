@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from mesh.counts import Count
+
 DEFAULT_LANGUAGE: Final = "en"
 HEADER_CHARS_MAX: Final = 300  # of Accept-Language; browsers send up to 100
 
@@ -101,7 +103,6 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "groups_show": "In groups",
         "groups_count": "The first {shown} of {total:result}.",
         "groups_count_least": "The first {shown} of at least {total:result}.",
-        "groups_all": "All results",
         "groups_partly": "Part of the mesh does not answer: results of it are missing.",
         "groups_by": "Group by",
         "groups_by_words": "Words",
@@ -113,7 +114,6 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "groups_none": "No page has these words.",
         "comma": ", ",
         "hubs": "Hubs and authorities",
-        "hubs_show": "Hubs and authorities",
         "hubs_count": "Around the first {results:result}: {pages:page} with {links:link} between domains.",
         "hubs_none": "No links between domains are known around these results.",
         "hubs_authorities": "Authorities: many hubs link to them",
@@ -290,7 +290,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "live_time": "The time is over: {stored} of {wanted:page} fetched, {new} new among the first",
         "live_nothing_left": "No link is left to follow: {stored} of {wanted:page} fetched, {new} new among "
         "the first",
-        "live_results": "All results",
+        "all_results": "All results",
         "live_new": "new",
         "live_gone": "This live search is not known any more. Begin it anew from the page of results.",
         "watch": "Watch",
@@ -654,7 +654,6 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "groups_show": "分组显示",
         "groups_count": "共 {total} 个结果，以下为前 {shown} 个。",
         "groups_count_least": "至少 {total} 个结果，以下为前 {shown} 个。",
-        "groups_all": "全部结果",
         "groups_partly": "部分节点没有应答，缺少它们的结果。",
         "groups_by": "分组依据",
         "groups_by_words": "关键词",
@@ -666,7 +665,6 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "groups_none": "没有网页含有这些词语。",
         "comma": "、",
         "hubs": "枢纽与权威网页",
-        "hubs_show": "枢纽与权威网页",
         "hubs_count": "前 {results} 个结果周围有 {pages} 个网页，其间有 {links} 条跨域名链接。",
         "hubs_none": "这些结果周围没有已知的跨域名链接。",
         "hubs_authorities": "权威网页：许多枢纽链接到它们",
@@ -833,7 +831,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "live_enough": "{seconds} 秒后结束：{wanted} 页中已取得 {stored} 页，前列有 {new} 条新结果",
         "live_time": "时间已到：{wanted} 页中已取得 {stored} 页，前列有 {new} 条新结果",
         "live_nothing_left": "没有可跟随的链接了：{wanted} 页中已取得 {stored} 页，前列有 {new} 条新结果",
-        "live_results": "全部结果",
+        "all_results": "全部结果",
         "live_new": "新",
         "live_gone": "此实时搜索已不存在，请从结果页重新开始。",
         "watch": "监测",
@@ -1215,9 +1213,6 @@ def text_in(language: str, key: str, **values: object) -> str:
     """Return a text with its values put in, not yet escaped; numbers that count something with its noun."""
     text = TEXTS[language][key]
     if key in _COUNTING:
-        # Loaded where something is counted.
-        from mesh.counts import Count
-
         return text.format(**{name: Count(value) for name, value in values.items()})
     return text.format(**values)
 

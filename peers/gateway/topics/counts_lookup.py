@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from itertools import chain
 from math import inf
+from operator import add
 from typing import Final
+
+from msgspec.structs import astuple
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership
@@ -111,9 +115,7 @@ class CountsLookup(Errand):
         slices: dict[int, SliceCounts] = {}
         for each in chain.from_iterable(told.values() for told in self._slices.values()):
             slices[each.slice] = _added(slices.get(each.slice, _PLAIN), each)
-        together = ContentCounts()
-        for counts in self._together.values():
-            together = _added_contents(together, counts)
+        together = reduce(_added_contents, self._together.values(), ContentCounts())
         order = self._order
         left_s = order.starts_s + (self._behind + 1) * order.slice_s - now
         told = tuple(slices[number] for number in sorted(slices))
@@ -128,16 +130,9 @@ class CountsLookup(Errand):
 
 
 def _added(one: SliceCounts, other: SliceCounts) -> SliceCounts:
-    return SliceCounts(
-        other.slice,
-        one.pages + other.pages,
-        one.related + other.related,
-        one.topic + other.topic,
-        one.contents + other.contents,
-        one.related_contents + other.related_contents,
-        one.topic_contents + other.topic_contents,
-    )
+    _, *counts = map(add, astuple(one), astuple(other))
+    return SliceCounts(other.slice, *counts)
 
 
 def _added_contents(one: ContentCounts, other: ContentCounts) -> ContentCounts:
-    return ContentCounts(one.contents + other.contents, one.related + other.related, one.topic + other.topic)
+    return ContentCounts(*map(add, astuple(one), astuple(other)))

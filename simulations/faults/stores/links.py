@@ -28,7 +28,7 @@ from simulations.faults.stores.store_use import StoreUse, UsedMachine, UsedRun, 
 
 
 class GraphUse(StoreUse):
-    """GraphUse, of which the crawl makes use enough."""
+    """The link graph, of which the crawl makes use enough."""
 
     switches: ClassVar = {"link_graph": LinkGraphRules()}
     rows = LINK_GRAPH_SECTION + MeshGraph.rows_section

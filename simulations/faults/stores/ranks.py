@@ -12,7 +12,7 @@ import numpy as np
 
 from mesh.urls import fingerprint, host_of
 from peers.link_graph.link_graph import MeshGraph
-from peers.link_graph.source_row import MARK_BYTES, TARGET_BYTES, marks_in
+from peers.link_graph.source_row import marks_in, targets_of
 from peers.policy.graph_rules import LinkGraphRules
 from simulations.faults.stores.links import GraphUse, sources_in
 from simulations.faults.stores.store_use import UsedMachine, all_rows, ownership_of
@@ -23,7 +23,7 @@ DISTANCE_MAX: Final = 1e-3  # of all rank
 
 
 class RankUse(GraphUse):
-    """GraphUse, by which pages are ranked."""
+    """The link graph, by which pages are ranked."""
 
     switches: ClassVar = {"link_graph": LinkGraphRules(ranks=True)}
 
@@ -39,7 +39,7 @@ class RankUse(GraphUse):
 
     def _wrong_ranks(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
         ownership, pages = ownership_of(machines), sources_in(all_rows(machines, self.rows))
-        slots = {mark: slot for row in pages.values() for slot, mark in _places_in(row.targets)}
+        slots = {mark: slot for row in pages.values() for slot, mark in targets_of(row)}
         slots |= {fingerprint(url): ownership.slot_of(host_of(url)) for url in pages}
         marks = sorted(slots)
         number = {mark: at for at, mark in enumerate(marks)}
@@ -67,9 +67,3 @@ class RankUse(GraphUse):
         graph = self.actor(machine, MeshGraph.name)
         assert isinstance(graph, MeshGraph)
         return graph
-
-
-def _places_in(targets: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield slots and fingerprints of the pages in `SourceRow.targets`."""
-    for at in range(0, len(targets), TARGET_BYTES):
-        yield int.from_bytes(targets[at : at + 2], "big"), targets[at + 2 : at + 2 + MARK_BYTES]

@@ -15,7 +15,6 @@ from peers.gateway.model.messages import FindRow, KeepRow, RowAnswered, RowFound
 from peers.policy.entity_rules import EntityRules
 from peers.policy.rules import DAY_S
 from simulations.faults.stores.store_use import TICKETS, StoreUse, UsedMachine, UsedRun, all_rows
-from simulations.world.chance import random_of
 
 ENTITIES: Final = 8
 PAUSE_S: Final = 5.0  # mean, between two changes
@@ -35,18 +34,18 @@ class EntityUse(StoreUse):
 
     switches: ClassVar = {"entities": EntityRules()}
     rows = ENTITIES_SECTION + Entities.rows_section
+    chance = "entities"
 
     def __init__(self, run: UsedRun) -> None:
         super().__init__(run)
         self.kept: dict[int, SealedRow] = {}
-        self._random = random_of(run.seed, "entities")
         self._keys = [RowKey(number.to_bytes(KEY_BYTES, "big")) for number in range(ENTITIES)]
         self._tried: dict[int, list[SealedRow]] = defaultdict(list)
         self._ordered: dict[int, tuple[int, SealedRow]] = {}  # number and row, by ticket
         self._found: dict[int, RowFound] = {}  # by number, of those that were asked for last
 
     def begin(self, until: float) -> None:
-        self.act_now_and_then(self._change, lambda: self._random.expovariate(1 / PAUSE_S), until)
+        self.act_now_and_then(self._change, PAUSE_S, until)
 
     def _change(self) -> None:
         random = self._random

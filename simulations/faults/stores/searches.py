@@ -20,7 +20,6 @@ from peers.query_log.messages import ResultClicked, ResultsShown
 from peers.query_log.query_log import OwnQueryLog, QueryLogStatistics
 from peers.query_log.wire_messages import LogTold, LogWanted, QueryOfDay
 from simulations.faults.stores.store_use import StoreUse, UsedMachine, UsedRun, all_rows
-from simulations.world.chance import random_of
 
 QUERIES: Final = ("天网", "glacier", "search engine", "slots", "nobody asks this")
 COMMON: Final = QUERIES[:-1]
@@ -36,17 +35,17 @@ class LogUse(StoreUse):
 
     switches: ClassVar = {"query_log": QueryLogRules(days=30, clicks=True, click_weight=0.05)}
     rows = QUERY_LOG_SECTION + OwnQueryLog.rows_section
+    chance = "searchers"
 
     def __init__(self, run: UsedRun) -> None:
         super().__init__(run)
-        self._random = random_of(run.seed, "searchers")
         self._clients = 0
         # Names of rows, to the URLs that were clicked on: all that may be there, and all that must.
         self._possible: dict[bytes, set[str]] = defaultdict(set)
         self._durable: dict[bytes, set[str]] = {}
 
     def begin(self, until: float) -> None:
-        self.act_now_and_then(self._search, lambda: self._random.expovariate(1 / PAUSE_S), until)
+        self.act_now_and_then(self._search, PAUSE_S, until)
 
     def _search(self) -> None:
         random = self._random
@@ -103,24 +102,29 @@ class LogUse(StoreUse):
                 yield f"nobody made the search {name.hex()} that is in the log"
             elif made_up := _clicked(row) - self._possible[name]:
                 yield f"nobody clicked on {made_up}, as the log says"
-        told = [each for machine in machines for each in self._told(machine)]
+        told = [
+            part
+            for machine in machines
+            for part in log_told(self._log(machine), machine.peer, machine.local_time())
+        ]
         yield from _wrong_counts(rows, [each for part in told for each in part.queries])
         yield from _wrong_rare(rows, told)
-
-    def _told(self, machine: UsedMachine) -> Iterator[LogTold]:
-        """Yield the parts of the log that a member tells a gateway."""
-        asker, after, is_first = Address(machine.peer, "searcher"), b"", True
-        while after or is_first:
-            is_first = False
-            sends = self._log(machine).receive(asker, LogWanted(1, after), machine.local_time())
-            [told] = [send.message for send in sends if isinstance(send.message, LogTold)]
-            after = told.next
-            yield told
 
     def _log(self, machine: UsedMachine) -> OwnQueryLog:
         log = self.actor(machine, OwnQueryLog.name)
         assert isinstance(log, OwnQueryLog)
         return log
+
+
+def log_told(log: OwnQueryLog, peer: str, now: float) -> Iterator[LogTold]:
+    """Yield the parts of the log that a member tells a gateway."""
+    asker, after, is_first = Address(peer, "searcher"), b"", True
+    while after or is_first:
+        is_first = False
+        sends = log.receive(asker, LogWanted(1, after), now)
+        [told] = [send.message for send in sends if isinstance(send.message, LogTold)]
+        after = told.next
+        yield told
 
 
 def _clicked(row: LogRow) -> set[str]:

@@ -8,8 +8,8 @@ nowhere else, is judged here for all.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import ClassVar, Final, Protocol
 
 from mesh.actors.actor import Actor, Message
 from mesh.actors.ownership import Ownership
@@ -20,11 +20,9 @@ from peers.handover.item_store import slot_in
 from peers.policy.rules import Rule
 from peers.storage.archive.memory_archive import MemoryArchive
 from simulations.webs.web import Served, SyntheticWeb
+from simulations.world.chance import random_of
 from simulations.world.members import Members
 from simulations.world.world import World
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROWS_MAX: Final = 1_000_000
 # From when something was told to a peer until it is in a commit, be its disk a hundred times slower.
@@ -143,13 +141,15 @@ class StoreUse:
     Attributes:
       switches: fields of a policy that switch it on.
       rows: section of a peer's table with its rows, by slot and name; none for a store without.
+      chance: tells what is drawn here from what others draw.
     """
 
     switches: ClassVar[Mapping[str, object]] = {}
     rows: ClassVar[bytes] = b""
+    chance: ClassVar[str] = ""
 
     def __init__(self, run: UsedRun) -> None:
-        self._run, self._world = run, run.world
+        self._run, self._world, self._random = run, run.world, random_of(run.seed, self.chance)
 
     def rules(self) -> tuple[Rule, ...]:
         """Return the rules of the policy that are its own, which come first."""
@@ -192,11 +192,11 @@ class StoreUse:
 
     # --- For those that declare one
 
-    def act_now_and_then(self, act: Callable[[], None], pause_s: Callable[[], float], until: float) -> None:
-        """Do something, and again after each pause, up to a time."""
+    def act_now_and_then(self, act: Callable[[], None], pause_s: float, until: float) -> None:
+        """Do something, and again after each pause, up to a time. Args: pause_s: in the mean."""
         if self._world.now < until:
             act()
-            at_s = self._world.now + pause_s()
+            at_s = self._world.now + self._random.expovariate(1 / pause_s)
             self._world.plan(at_s, lambda: self.act_now_and_then(act, pause_s, until))
 
     def confirm_later(self, machine: UsedMachine, note: Callable[[], None]) -> None:
@@ -233,25 +233,18 @@ def ownership_of(machines: Sequence[UsedMachine]) -> Ownership:
     return ownership
 
 
-def copies_of_rows(machines: Sequence[UsedMachine], section: bytes) -> dict[bytes, dict[str, bytes]]:
-    """Return the values of each key by peer."""
-    copies: dict[bytes, dict[str, bytes]] = defaultdict(dict)
-    for machine in machines:
-        for key, value in rows_of(machine, section):
-            copies[key][machine.peer] = value
-    return copies
-
-
 def all_rows(machines: Sequence[UsedMachine], section: bytes) -> dict[bytes, bytes]:
     """Return all rows that anybody has; which value, where they differ, is of no matter: that is judged."""
     return {key: value for machine in machines for key, value in rows_of(machine, section)}
 
 
-def unequal_rows(use: StoreUse, machines: Sequence[UsedMachine]) -> Iterator[str]:
+def unequal_rows(machines: Sequence[UsedMachine], section: bytes) -> Iterator[str]:
     """Judge that each row of a store is the same at all of its team, and nowhere else."""
-    if not use.rows:
-        return
-    ownership, name = ownership_of(machines), type(use).__name__
-    for key, values in copies_of_rows(machines, use.rows).items():
+    ownership = ownership_of(machines)
+    copies: dict[bytes, dict[str, bytes]] = defaultdict(dict)  # by key and peer
+    for machine in machines:
+        for key, value in rows_of(machine, section):
+            copies[key][machine.peer] = value
+    for key, values in copies.items():
         if set(values) != set(ownership.team_of(slot_in(key))) or len(set(values.values())) > 1:
-            yield f"a row of {name} is not the same at all of its team: {key.hex()} {values}"
+            yield f"a row of {section!r} is not the same at all of its team: {key.hex()} {values}"

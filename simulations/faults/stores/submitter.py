@@ -8,6 +8,7 @@ to all of its team in the end, and visited if its site shows the proof.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import ClassVar, Final
 
 import msgspec
@@ -41,7 +42,6 @@ from peers.submissions.wire_messages import (
 from simulations.faults.stores.store_use import TICKETS, StoreUse, UsedMachine, UsedRun
 from simulations.webs.submitted_web import SubmittedWeb
 from simulations.webs.web import Served
-from simulations.world.chance import random_of
 from simulations.world.world import World
 
 RULES: Final = SubmissionRules(moderation=False, pages_per_site=7, per_domain=64)
@@ -58,18 +58,19 @@ class Submitter(StoreUse):
     """
 
     switches: ClassVar = {"submissions": RULES}
+    chance = "submitters"
 
     def __init__(self, run: UsedRun) -> None:
         super().__init__(run)
         assert isinstance(run.web, SubmittedWeb)
         self.promised: dict[bytes, str] = {}
-        self._web, self._random = run.web, random_of(run.seed, "submitters")
+        self._web = run.web
         self._asked: dict[str, set[str]] = {host_of(site): set() for site in run.web.sites}
         self._submitted: dict[int, str] = {}  # home page by ticket
 
     def begin(self, until: float) -> None:
         """Have some site submitted now and then, up to a time."""
-        self.act_now_and_then(self._submit, lambda: self._random.expovariate(1 / PAUSE_S), until)
+        self.act_now_and_then(self._submit, PAUSE_S, until)
 
     def _submit(self) -> None:
         self._submit_one(self._random.choice(self._web.sites))
@@ -151,8 +152,9 @@ class Submitter(StoreUse):
 
     def lie(self, machine: UsedMachine, until: float) -> None:
         """Have a member say odd things of sites up to a time."""
-        if self._world.now >= until:
-            return
+        self.act_now_and_then(partial(self._lie, machine), LIE_PAUSE_S, until)
+
+    def _lie(self, machine: UsedMachine) -> None:
         others = [each for each in self._run.running() if each is not machine]
         if machine.is_running and others:
             victim = self._random.choice(others).peer
@@ -161,8 +163,6 @@ class Submitter(StoreUse):
                 self._world.repeat(Address(machine.peer, source), Address(victim, "submissions"), message)
             unasked = SubmissionsTold(self._random.randrange(1 << 20), is_on=True)
             self._world.forge(machine.peer, Address(victim, "searcher"), unasked)
-        pause_s = self._random.expovariate(1 / LIE_PAUSE_S)
-        self._world.plan(self._world.now + pause_s, lambda: self.lie(machine, until))
 
     def _lies(self, machine: UsedMachine) -> list[Message]:
         random, slots = self._random, machine.config.slot_count

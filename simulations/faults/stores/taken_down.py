@@ -10,20 +10,22 @@ from typing import Final
 from peers.policy.rules import Action, Rule
 from simulations.faults.stores.store_use import StoreUse, UsedRun
 from simulations.webs.changing_web import ChangingWeb
-from simulations.world.chance import random_of
 
 PAGES: Final = 2
 
 
 class TakeDownUse(StoreUse):
-    """Attributes:
-    urls: pages that are taken down by now; to none of them leads the only way to others.
+    """The take-down of some pages, at a moment of the run.
+
+    Attributes:
+      urls: pages that are taken down by now; none of them is the only way to others.
     """
+
+    chance = "taken down"
 
     def __init__(self, run: UsedRun) -> None:
         super().__init__(run)
         self.urls: tuple[str, ...] = ()
-        self._random = random_of(run.seed, "taken down")
 
     def rules(self) -> tuple[Rule, ...]:
         return (Rule(action=Action.TAKE_DOWN, urls=self.urls),) if self.urls else ()

@@ -70,9 +70,6 @@ class TopicUse(StoreUse):
         self._number = 0
 
     def decree(self) -> None:
-        self._decree()
-
-    def _decree(self) -> None:
         """Have the topic counted from now on; once more, for those that have not heard of it."""
         machine = self._run.some_gateway()
         if machine is not None:
@@ -80,7 +77,7 @@ class TopicUse(StoreUse):
             machine.publish(self._run.members.topics(self._number, list_body(self._list)))
 
     def end_faults(self) -> None:
-        self._decree()
+        self.decree()
         self._calm_s = self._world.now + KNOWN_S
 
     def requested(self, machine: UsedMachine, url: str, served: Served) -> bool:

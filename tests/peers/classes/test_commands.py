@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +20,10 @@ from peers.classes.commands import classes_app
 from peers.classes.samples import append_samples, read_samples
 from peers.engine.pages.class_model import model_in
 from tests.peers.classes.texts import samples_of
-from tests.peers.fake_gateway import FakeGateway, fake_gateway
+from tests.peers.fake_gateway import FakeGateway
 
 ROOT = SigningKey.of_secret(b"r" * 32)
 PAGE = "http://www.pku.edu.cn/x"
-
-
-@pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        yield gateway
 
 
 @pytest.fixture

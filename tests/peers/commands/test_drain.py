@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -20,15 +19,9 @@ from peers.application import app
 from peers.commands.drain import wait_until_drained
 from peers.gateway.model.status import MemberRow, PeerState, PeerStatus, Report, SlotCounts, report_of
 from tests.peers.commands.running import run
-from tests.peers.fake_gateway import ME, FakeGateway, fake_gateway
+from tests.peers.fake_gateway import ME, FakeGateway
 
 ROOT = SigningKey.of_secret(b"r" * 32)
-
-
-@pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        yield gateway
 
 
 def wait(gateway: FakeGateway, down_s_max: float = 15.0) -> None:

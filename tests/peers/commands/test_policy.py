@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
@@ -28,17 +27,11 @@ from peers.policy.policy_file import read_policy
 from peers.policy.policy_issuer import PolicyIssuer
 from peers.policy.rules import Action, Policy, policy_bytes, policy_in
 from tests.peers.commands.running import result_of, run
-from tests.peers.fake_gateway import FakeGateway, fake_gateway
+from tests.peers.fake_gateway import FakeGateway
 
 ROOT = SigningKey.of_secret(b"r" * 32)
 PAGE = "http://www.pku.edu.cn/x"
 PEERS = ("mesh/peer-1", "peer")
-
-
-@pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        yield gateway
 
 
 @pytest.fixture

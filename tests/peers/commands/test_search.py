@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,24 @@ import pytest
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.mesh_readiness import NotReady
 from tests.peers.commands.running import result_of, run
-from tests.peers.fake_gateway import HITS, WAITING, FakeGateway, fake_gateway
+from tests.peers.fake_gateway import HITS, WAITING, FakeGateway
 
-
-@pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        yield gateway
+GROUPS: dict[str, Any] = {
+    "query": "jaguar",
+    "by": "words",
+    "total": 1_234,
+    "is_exact": False,
+    "n_grouped": 2,
+    "coverage": {"slots": 8, "answered": 8, "missing": 0},
+    "groups": [
+        {
+            "names": ["cat", "[b]prey"],
+            "query": "jaguar cat",
+            "hits": [{"rank": 2, "url": "http://a.test/", "title": "Cats"}],
+        },
+        {"names": [], "query": "", "hits": [{"rank": 1, "url": "http://b.test/", "title": ""}]},
+    ],
+}
 
 
 def test_search_shows_what_was_found_and_what_was_odd(gateway: FakeGateway) -> None:
@@ -49,6 +59,16 @@ def test_more_results_than_a_gateway_gives_at_once_are_asked_for_in_parts(gatewa
     assert [each["k"] for each in gateway.searches] == ["100", "100", "30"]
     assert ["facets" in each for each in gateway.searches] == [True, False, False]
     assert len(json.loads(run(gateway, "search", "a", "-k", "1000", "--json"))["hits"]) == HITS
+
+
+def test_groups_are_listed_with_the_places_of_their_results(gateway: FakeGateway) -> None:
+    gateway.answers["/api/groups"] = GROUPS
+    lines = run(gateway, "search", "jaguar", "--groups", "words").splitlines()
+    assert lines[0] == "the first 2 of at least 1,234 pages"
+    assert lines[2:5] == ["cat, [b]prey (1)", "   2. Cats", "      http://a.test/"]
+    assert lines[6:8] == ["others (1)", "   1. http://b.test/"]
+    assert json.loads(run(gateway, "search", "jaguar", "--groups", "site", "--json")) == GROUPS
+    assert result_of(gateway, "search", "jaguar", "--groups", "words", "--facets").exit_code == 2
 
 
 # --- A file of queries ---

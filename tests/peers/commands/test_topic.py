@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -18,19 +17,13 @@ from mesh.keys.signing_key import SigningKey
 from peers import application
 from peers.topics.topic_list import TopicList, list_in
 from tests.peers.commands.running import result_of, run
-from tests.peers.fake_gateway import FakeGateway, fake_gateway
+from tests.peers.fake_gateway import FakeGateway
 
 ROOT = SigningKey.of_secret(b"r" * 32)
 STRENGTH: dict[str, Any] = {"absolute": {"total": 12.0, "mean": 6.0, "deviation": 1.0, "values": [5.0, 7.0]}}
 STRENGTH["share"] = {"total": 0.12, "mean": 0.12, "deviation": 0.01, "values": [0.1, 0.14]}
 SLICE = {"pages": 50, "related": 8, "topic": 5, "contents": 40, "related_contents": 4, "topic_contents": 3}
 TOPIC = {"name": "flood", "title": "洪水", "strings": ["洪水", "flood"], "related": [], "sites": ["a.test"]}
-
-
-@pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        yield gateway
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from peers.entities.pages import query_of
 from peers.entities.seal import RowKey
 from peers.entities.sealed_row import KEY_BYTES, SealedRow, is_row
 from tests.peers.commands.running import result_of, run
-from tests.peers.fake_gateway import FakeGateway, fake_gateway
+from tests.peers.fake_gateway import FakeGateway
 from tests.peers.webhooks.test_webhook import SECRET, receiving
 
 TEXTS = {
@@ -28,16 +27,15 @@ TEXTS = {
 
 
 @pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        gateway.hits = [
-            {"url": url, "title": f"title {url[-1]}", "snippet": "", "fetched_at": 1_000.0 + number}
-            for number, url in enumerate([*TEXTS, "http://a.test/gone"])
-        ]
-        gateway.pages = {
-            url: {"url": url, "title": "标题", "text": text, "fetched_at": 5.0} for url, text in TEXTS.items()
-        }
-        yield gateway
+def gateway(gateway: FakeGateway) -> FakeGateway:
+    gateway.hits = [
+        {"url": url, "title": f"title {url[-1]}", "snippet": "", "fetched_at": 1_000.0 + number}
+        for number, url in enumerate([*TEXTS, "http://a.test/gone"])
+    ]
+    gateway.pages = {
+        url: {"url": url, "title": "标题", "text": text, "fetched_at": 5.0} for url, text in TEXTS.items()
+    }
+    return gateway
 
 
 @pytest.fixture

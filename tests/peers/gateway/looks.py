@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -37,17 +38,18 @@ class Fault(NamedTuple):
     fault: str
 
 
-def look_at(browser: webdriver.Chrome, gateway: str, path: str, picture: Path) -> list[Fault]:
-    """Open a page in all looks; return what is wrong.
+def look_at(browser: webdriver.Chrome, gateway: str, folder: Path, *paths: str) -> list[Fault]:
+    """Open pages in all looks; return what is wrong.
 
     Args:
-      picture: beginning of the names of its screenshots.
+      folder: for screenshots, which have the number of their page.
     """
+    folder.mkdir(exist_ok=True)
     browser.set_script_timeout(PATIENCE_S)
     browser.execute_cdp_cmd("Network.enable", {})
     browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})  # a stored page allows no scripts
     faults = []
-    for width, colours, language in LOOKS:
+    for (number, path), (width, colours, language) in product(enumerate(paths), LOOKS):
         size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 800}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         features = [{"name": "prefers-color-scheme", "value": colours}]
@@ -55,8 +57,8 @@ def look_at(browser: webdriver.Chrome, gateway: str, path: str, picture: Path) -
         accepted = {"headers": {"Accept-Language": language}}
         browser.execute_cdp_cmd("Network.setExtraHTTPHeaders", accepted)
         browser.get(gateway + path)
-        browser.save_screenshot(f"{picture}-{width}-{colours}-{language}.png")
-        found = list(faults_of(browser, width, language))
+        browser.save_screenshot(f"{folder}/page-{number}-{width}-{colours}-{language}.png")
+        found = faults_of(browser, width, language)
         faults += [Fault(path, width, colours, language, each) for each in found]
     return faults
 

@@ -177,9 +177,8 @@ def _an_administrator_signs_in(browser: webdriver.Chrome, gateway: str) -> None:
 
 
 def _everybody_can_read_it(browser: webdriver.Chrome, gateway: str, folder: Path) -> None:
-    faults = []
-    for query in ("everything", "crawl", "many", "zilch"):
-        faults += look_at(browser, gateway, f"/search?q={query}", folder / query)
+    paths = [f"/search?q={query}" for query in ("everything", "crawl", "many", "zilch")]
+    faults = look_at(browser, gateway, folder, *paths)
     browser.get(gateway)
     browser.find_element(By.ID, "q").send_keys("crawl")
     _wait_for(browser, SUGGESTED)
@@ -262,10 +261,7 @@ async def test_groups_and_hubs_are_for_everybody_and_fit_a_phone(
 ) -> None:
     def look(gateway: str) -> None:
         paths = ("/groups?q=jaguar", "/groups?q=jaguar&by=kind", "/hubs?q=jaguar", "/search?q=define:jaguar")
-        faults = []
-        for number, path in enumerate(paths):
-            faults += look_at(browser, gateway, path, tmp_path / f"groups-{number}")
-        assert faults == []
+        assert look_at(browser, gateway, tmp_path, *paths) == []
 
     async with running(FakeSearcher(jaguars)) as http:
         http.policy = Policy(rules=OF_SEEDS.rules, link_graph=LinkGraphRules())
@@ -341,10 +337,8 @@ async def test_submissions_are_judged_in_a_browser_and_the_pages_of_administrato
         assert [each.is_accepted for each in sites.verdicts] == [False, True]
 
     def look(gateway: str) -> None:
-        faults = []
-        for number, path in enumerate(("/moderation", "/moderation?state=refused", "/judging")):
-            faults += look_at(browser, gateway, path, tmp_path / f"page-{number}")
-        assert faults == []
+        paths = "/moderation", "/moderation?state=refused", "/judging"
+        assert look_at(browser, gateway, tmp_path, *paths) == []
 
     folders = {"judging_folder": str(tmp_path / "judging"), "moderator_key": str(tmp_path / "moderator.key")}
     settings = replace(UNLIMITED, **folders)
@@ -358,9 +352,7 @@ async def test_the_charts_of_a_topic_can_be_read_by_everybody(
     browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
     def look(gateway: str) -> None:
-        faults = look_at(browser, gateway, "/topics", tmp_path / "topics")
-        faults += look_at(browser, gateway, "/topic/congress", tmp_path / "topic")
-        assert faults == []
+        assert look_at(browser, gateway, tmp_path, "/topics", "/topic/congress") == []
         drawn = browser.find_elements(By.CSS_SELECTOR, ".charts svg[role=img]")
         assert len(drawn) == 8
         assert all(each.accessible_name for each in drawn)

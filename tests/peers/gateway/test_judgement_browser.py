@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 from pathlib import Path
 from time import time
-from urllib.parse import urlsplit
 
 import msgspec
 import pytest
@@ -22,7 +19,7 @@ from peers.judging.pool import Pool, PooledPage, PooledQuery
 from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights
 from peers.policy.rules import EVERYTHING, Policy
 from tests.peers.gateway.fake_searcher import FakeSearcher
-from tests.peers.gateway.looks import faults_of
+from tests.peers.gateway.looks import look_at
 from tests.peers.gateway.test_browser import WAIT_S, browser
 from tests.peers.gateway.test_http_port import UNLIMITED, running
 from tests.peers.gateway.test_log_routes import LoggingSearcher
@@ -77,20 +74,8 @@ def _judge_all(driver: webdriver.Chrome, address: str) -> None:
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-def _everybody_can_read_it(driver: webdriver.Chrome, address: str) -> None:
-    found = []
-    pictures = os.environ.get("JUDGING_PICTURES")
-    for width, scheme, language in itertools.product((390, 1280), ("light", "dark"), ("en", "zh")):
-        size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 800}
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        driver.get(f"{address}?n=1&lang={language}")
-        found += [(width, scheme, language, each) for each in faults_of(driver, width, language)]
-        if pictures:
-            page = urlsplit(address).path.split("/")[1]
-            driver.save_screenshot(f"{pictures}/{page}-{width}-{scheme}-{language}.png")
-    assert found == []
+def _everybody_can_read_it(driver: webdriver.Chrome, gateway: str, path: str, folder: Path) -> None:
+    assert look_at(driver, gateway, folder, path) == []
 
 
 async def test_a_pool_is_judged_by_keys_and_by_buttons_and_without_script(
@@ -101,9 +86,10 @@ async def test_a_pool_is_judged_by_keys_and_by_buttons_and_without_script(
     settings = msgspec.structs.replace(UNLIMITED, judging_folder=str(tmp_path / "judging"))
     link = AssessorLink("fruit", "ann", int(time()) + 3_600)
     async with running(FakeSearcher(), settings) as http:
-        address = f"http://127.0.0.1:{http.port}/judge/fruit/ann/{link.code(key_of(UNLIMITED.admin_token))}"
-        await trio.to_thread.run_sync(_judge_all, browser, address)
-        await trio.to_thread.run_sync(_everybody_can_read_it, browser, address)
+        gateway = f"http://127.0.0.1:{http.port}"
+        path = f"/judge/fruit/ann/{link.code(key_of(UNLIMITED.admin_token))}"
+        await trio.to_thread.run_sync(_judge_all, browser, gateway + path)
+        await trio.to_thread.run_sync(_everybody_can_read_it, browser, gateway, f"{path}?n=1", tmp_path)
     assert sorted(files.judgements("fruit", "ann")["1"].values()) == [0, 1, 2]
     assert files.judgements("fruit", "ann")["2"] == {"doc-0007": 1}
 
@@ -118,7 +104,9 @@ def _agree_and_leave(driver: webdriver.Chrome, gateway: str) -> None:
     assert driver.get_cookies() == []
 
 
-async def test_a_reader_agrees_to_see_two_rankings_and_leaves(browser: webdriver.Chrome) -> None:
+async def test_a_reader_agrees_to_see_two_rankings_and_leaves(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
     second = SecondRanking(name="titles", weights=SecondWeights(title=0.9))
     rules = QueryLogRules(days=7, clicks=True, second=second)
     async with running(LoggingSearcher()) as http:
@@ -126,4 +114,4 @@ async def test_a_reader_agrees_to_see_two_rankings_and_leaves(browser: webdriver
         http.shown_log.rules = rules
         gateway = f"http://127.0.0.1:{http.port}"
         await trio.to_thread.run_sync(_agree_and_leave, browser, gateway)
-        await trio.to_thread.run_sync(_everybody_can_read_it, browser, f"{gateway}/compare")
+        await trio.to_thread.run_sync(_everybody_can_read_it, browser, gateway, "/compare", tmp_path)

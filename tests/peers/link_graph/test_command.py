@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.peers.commands.running import result_of, run
-from tests.peers.fake_gateway import FakeGateway, fake_gateway
+from tests.peers.fake_gateway import FakeGateway
 
 URL = "https://www.example.org/"
 
@@ -24,10 +23,9 @@ def part(start: int, n: int, following: int | None, **changes: Any) -> dict[str,
 
 
 @pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        gateway.backlinks = {0: part(0, 3, 3), 3: part(3, 2, None)}
-        yield gateway
+def gateway(gateway: FakeGateway) -> FakeGateway:
+    gateway.backlinks = {0: part(0, 3, 3), 3: part(3, 2, None)}
+    return gateway
 
 
 def test_all_parts_are_listed_up_to_the_limit(gateway: FakeGateway) -> None:

@@ -1,15 +1,14 @@
-"""`tianmesh graph hits` and `tianmesh search --groups`, against a gateway that answers from memory."""
+"""`tianmesh graph hits`, against a gateway that answers from memory."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.peers.commands.running import result_of, run
-from tests.peers.fake_gateway import FakeGateway, fake_gateway
+from tests.peers.fake_gateway import FakeGateway
 
 HITS: dict[str, Any] = {
     "query": "crawler",
@@ -22,29 +21,12 @@ HITS: dict[str, Any] = {
     ],
     "authorities": [{"url": "http://a.test/", "title": "A", "score": 0.75, "links": 9, "is_result": True}],
 }
-GROUPS: dict[str, Any] = {
-    "query": "jaguar",
-    "by": "words",
-    "total": 1_234,
-    "is_exact": False,
-    "n_grouped": 2,
-    "coverage": {"slots": 8, "answered": 8, "missing": 0},
-    "groups": [
-        {
-            "names": ["cat", "[b]prey"],
-            "query": "jaguar cat",
-            "hits": [{"rank": 2, "url": "http://a.test/", "title": "Cats"}],
-        },
-        {"names": [], "query": "", "hits": [{"rank": 1, "url": "http://b.test/", "title": ""}]},
-    ],
-}
 
 
 @pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        gateway.answers = {"/api/graph/hits": HITS, "/api/groups": GROUPS}
-        yield gateway
+def gateway(gateway: FakeGateway) -> FakeGateway:
+    gateway.answers["/api/graph/hits"] = HITS
+    return gateway
 
 
 def test_authorities_and_hubs_are_listed(gateway: FakeGateway) -> None:
@@ -55,12 +37,3 @@ def test_authorities_and_hubs_are_listed(gateway: FakeGateway) -> None:
     assert json.loads(run(gateway, "graph", "hits", "crawler", "--json")) == HITS
     gateway.answers["/api/graph/hits"] = {**HITS, "silent": ["bob"]}
     assert "no answer from bob" in result_of(gateway, "graph", "hits", "crawler").stderr
-
-
-def test_groups_are_listed_with_the_places_of_their_results(gateway: FakeGateway) -> None:
-    lines = run(gateway, "search", "jaguar", "--groups", "words").splitlines()
-    assert lines[0] == "the first 2 of at least 1,234 pages"
-    assert lines[2:5] == ["cat, [b]prey (1)", "   2. Cats", "      http://a.test/"]
-    assert lines[6:8] == ["others (1)", "   1. http://b.test/"]
-    assert json.loads(run(gateway, "search", "jaguar", "--groups", "site", "--json")) == GROUPS
-    assert result_of(gateway, "search", "jaguar", "--groups", "words", "--facets").exit_code == 2

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.peers.commands.running import result_of, run
-from tests.peers.fake_gateway import FakeGateway, fake_gateway
+from tests.peers.fake_gateway import FakeGateway
 
 RANKS: dict[str, Any] = {
     "n_pages": 1_234,
@@ -22,10 +21,9 @@ RANKS: dict[str, Any] = {
 
 
 @pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        gateway.ranks = RANKS
-        yield gateway
+def gateway(gateway: FakeGateway) -> FakeGateway:
+    gateway.answers["/api/graph/ranks"] = RANKS
+    return gateway
 
 
 def test_pages_and_hosts_are_listed_with_their_ranks(gateway: FakeGateway) -> None:
@@ -40,11 +38,11 @@ def test_pages_and_hosts_are_listed_with_their_ranks(gateway: FakeGateway) -> No
 
 
 def test_what_is_missing_or_still_changing_is_said(gateway: FakeGateway) -> None:
-    gateway.ranks = {**RANKS, "is_settled": False, "n_left_out": 7, "silent": ["bob"]}
+    gateway.answers["/api/graph/ranks"] = {**RANKS, "is_settled": False, "n_left_out": 7, "silent": ["bob"]}
     result = result_of(gateway, "graph", "ranks")
     assert result.stdout.endswith("and ranks still change\n")
     assert "the links of 7 pages count for nothing" in result.stderr
     assert "no answer from bob" in result.stderr
-    gateway.ranks = {**RANKS, "n_pages": 0, "pages": [], "hosts": []}
+    gateway.answers["/api/graph/ranks"] = {**RANKS, "n_pages": 0, "pages": [], "hosts": []}
     assert "`tianmesh policy undo --since`" in result_of(gateway, "graph", "ranks").stderr
     assert result_of(gateway, "graph", "ranks", "--limit", "0").exit_code == 2

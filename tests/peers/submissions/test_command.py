@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from peers.gateway.submitting.submission_json import submission_json
 from peers.submissions.submission import Submission, code_of, code_text
 from peers.submissions.verdict import Verdict, VerdictJudge, sign_verdict, verdict_in
 from tests.peers.commands.running import result_of, run
-from tests.peers.fake_gateway import FakeGateway, fake_gateway
+from tests.peers.fake_gateway import FakeGateway
 
 CODE = code_of(3, b"0123456789abc")
 TEXT = code_text(CODE)
@@ -29,15 +28,14 @@ OWNER = Signer(SigningKey.of_secret(b"r" * 32), b"mesh")
 
 
 @pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        gateway.submission = told()
-        gateway.submissions = {
-            ("ann", ""): part("ann", [told()], "0a"),
-            ("ann", "0a"): part("ann", [told(end=1, visited=4, is_proven=True)]),
-            ("bob", ""): part("bob", [told(verdict=refusal("[b]spam[/b]"))]),
-        }
-        yield gateway
+def gateway(gateway: FakeGateway) -> FakeGateway:
+    gateway.submission = told()
+    gateway.submissions = {
+        ("ann", ""): part("ann", [told()], "0a"),
+        ("ann", "0a"): part("ann", [told(end=1, visited=4, is_proven=True)]),
+        ("bob", ""): part("bob", [told(verdict=refusal("[b]spam[/b]"))]),
+    }
+    return gateway
 
 
 def told(**changes: Any) -> dict[str, Any]:

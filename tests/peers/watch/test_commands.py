@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from mesh.keys.signing_key import SigningKey
 from peers.watch.list_file import entries_of
 from peers.watch.watch_list import list_body, list_in
 from tests.peers.commands.running import result_of, run
-from tests.peers.fake_gateway import FakeGateway, fake_gateway
+from tests.peers.fake_gateway import FakeGateway
 
 ROOT = SigningKey.of_secret(b"r" * 32)
 NOTICE: dict[str, Any] = {
@@ -29,12 +28,6 @@ NOTICE: dict[str, Any] = {
     "at_s": 1_800_000_000.0,
     "excerpt": "我在台灣",
 }
-
-
-@pytest.fixture
-def gateway() -> Iterator[FakeGateway]:
-    with fake_gateway() as gateway:
-        yield gateway
 
 
 @pytest.fixture

@@ -18,9 +18,11 @@ from mesh.slots import SlotTable
 from simulations.faults.fault_run import REST_S_MAX, RunOutcome, run_faults
 from simulations.faults.fault_runs import Sizes, run_all, sum_up
 from simulations.faults.planted import Bug
+from simulations.faults.run_extras import RunExtras
 from simulations.report import faults_report
 
 QUICK = (9, 3)  # seed and peers of a run with faults that takes a second
+ONCE, LIAR = RunExtras(has_revisits=False), RunExtras(has_liar=True)
 
 
 @cache
@@ -124,22 +126,10 @@ class Known(NamedTuple):
     seed: int
     peers: int
     sentence: str = ""  # in what it tells
-    has_revisits: bool = True
-    has_liar: bool = False
-    has_machines: bool = False
-    has_domains: bool = False
+    extras: RunExtras = RunExtras()
 
     def run(self, bug: Bug | None, tell: Callable[[str], None] | None = None) -> RunOutcome:
-        return run_faults(
-            self.seed,
-            self.peers,
-            bug=bug,
-            tell=tell,
-            has_revisits=self.has_revisits,
-            has_liar=self.has_liar,
-            has_machines=self.has_machines,
-            has_domains=self.has_domains,
-        )
+        return run_faults(self.seed, self.peers, bug=bug, tell=tell, **self.extras._asdict())
 
     def finds(self, bug: Bug) -> bool:
         def look(line: str) -> None:
@@ -154,26 +144,26 @@ class Known(NamedTuple):
 
 
 KNOWN = {
-    Bug.EARLY_ACKNOWLEDGEMENT: Known(5, 3, "did not find", has_revisits=False),
-    Bug.FORGOTTEN_CLOCKS: Known(1, 3, "too early", has_revisits=False),
-    Bug.OLD_INCARNATION: Known(2, 3, "did not come to rest", has_revisits=False),
-    Bug.ENDLESS_LICENCE: Known(43, 3, "too early", has_revisits=False),
+    Bug.EARLY_ACKNOWLEDGEMENT: Known(5, 3, "did not find", extras=ONCE),
+    Bug.FORGOTTEN_CLOCKS: Known(1, 3, "too early", extras=ONCE),
+    Bug.OLD_INCARNATION: Known(2, 3, "did not come to rest", extras=ONCE),
+    Bug.ENDLESS_LICENCE: Known(43, 3, "too early", extras=ONCE),
     Bug.KEPT_REMOVALS: Known(1, 3, "which does not say so any more or is not there"),
     Bug.EARLY_VISITS: Known(1, 3, "before it is due in its own table"),
-    Bug.HEARSAY: Known(4, 3, has_liar=True),
-    Bug.FORGED_DECREES: Known(1, 3, has_liar=True),
-    Bug.BOUNDLESS_WEIGHT: Known(2, 3, has_liar=True),
-    Bug.BOUNDLESS_QUOTAS: Known(13, 3, "more than quotas allow", has_liar=True),
-    Bug.ENDLESS_PATIENCE: Known(1, 3, "nobody put it into quarantine", has_liar=True),
-    Bug.FOREIGN_HITS: Known(1, 3, "by the word of", has_liar=True),
-    Bug.FOREIGN_PAGES: Known(10, 3, has_liar=True),
-    Bug.STORED_BY_HEARSAY: Known(4, 3, "was lost", has_liar=True),
-    Bug.BELIEVED_DENIALS: Known(1, 4, "which is honest", has_liar=True),
-    Bug.FOREIGN_NAMES: Known(1, 4, "did not find", has_liar=True),
-    Bug.FOREIGN_LEASES: Known(1, 4, "too early", has_liar=True, has_machines=True),
-    Bug.UNASKED_EXCERPTS: Known(2, 4, "by the word of", has_liar=True),
+    Bug.HEARSAY: Known(4, 3, extras=LIAR),
+    Bug.FORGED_DECREES: Known(1, 3, extras=LIAR),
+    Bug.BOUNDLESS_WEIGHT: Known(2, 3, extras=LIAR),
+    Bug.BOUNDLESS_QUOTAS: Known(13, 3, "more than quotas allow", extras=LIAR),
+    Bug.ENDLESS_PATIENCE: Known(1, 3, "nobody put it into quarantine", extras=LIAR),
+    Bug.FOREIGN_HITS: Known(1, 3, "by the word of", extras=LIAR),
+    Bug.FOREIGN_PAGES: Known(10, 3, extras=LIAR),
+    Bug.STORED_BY_HEARSAY: Known(4, 3, "was lost", extras=LIAR),
+    Bug.BELIEVED_DENIALS: Known(1, 4, "which is honest", extras=LIAR),
+    Bug.FOREIGN_NAMES: Known(1, 4, "did not find", extras=LIAR),
+    Bug.FOREIGN_LEASES: Known(1, 4, "too early", extras=RunExtras(has_liar=True, has_machines=True)),
+    Bug.UNASKED_EXCERPTS: Known(2, 4, "by the word of", extras=LIAR),
     Bug.FREE_TURNS: Known(1, 4, "too early"),
-    Bug.HASTY_VERDICTS: Known(13, 4, "which is honest", has_liar=True),
+    Bug.HASTY_VERDICTS: Known(13, 4, "which is honest", extras=LIAR),
 }
 
 

@@ -6,6 +6,8 @@ thousand that nobody has seen.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from simulations.faults.fault_runs import Sizes, run_all
@@ -14,25 +16,9 @@ from simulations.report import FAILURES_SHOWN
 SMALL = Sizes(3, 4)  # of the others: half the time of larger ones
 
 
-def assert_passes(
-    seed: int,
-    peers: Sizes,
-    *,
-    has_revisits: bool = True,
-    has_liar: bool = False,
-    has_pins: bool = False,
-    has_machines: bool = False,
-) -> None:
+def assert_passes(seed: int, peers: Sizes, **extras: Any) -> None:
     """Run a seed; what fails is told with the command that shows it again."""
-    result = run_all(
-        [seed],
-        peers,
-        has_revisits=has_revisits,
-        has_liar=has_liar,
-        has_pins=has_pins,
-        has_machines=has_machines,
-        workers=0,
-    )
+    result = run_all([seed], peers, workers=0, **extras)
     shown = result.failures[:FAILURES_SHOWN]
     assert not shown, "\n".join(f"{failure.replay}\n  {failure.violations}" for failure in shown)
     assert result.passed == 1

@@ -4,60 +4,44 @@ from __future__ import annotations
 
 from mesh.actors.actor import Message
 from mesh.urls import host_of
-from peers.crawler.model.settings import CrawlSettings
 from peers.engine.index import Index
 from peers.engine.pages.document import Document
 from peers.gateway.model.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
-from simulations.faults.clock import VirtualClock
 from simulations.faults.final_checks import documents_on
 from simulations.faults.machine import Machine
 from simulations.webs.web import SyntheticWeb
 from simulations.world.chance import random_of
-from simulations.world.members import Members, VirtualDoor
+from simulations.world.members import Members
 from simulations.world.network import Network
 from simulations.world.words import rare_word_of
 from simulations.world.world import World
+from tests.simulations.machines import PlayedMesh
 
 SEED = 7
 STORED_S = 60.0  # within which a web of few pages is crawled, kept twice and indexed
 RETURNED_S = 30.0  # after which a peer that returns answers again, whoever else is there
 
 
-class Mesh:
+class Mesh(PlayedMesh):
     """Machines, three that keep everything if not said otherwise, and what their gateways answered."""
 
     def __init__(self, n_peers: int = 3, *, replicas: int = 3, n_started: int | None = None) -> None:
         self.network = Network(random_of(SEED, "network"))
         self.world = World(self.network, start_s=1_000.0)
         self.members = Members(SEED, n_peers, replicas=replicas, slot_count=64)
-        self.doors: dict[str, VirtualDoor] = {}
         self.answers: list[tuple[str, Message]] = []
         self.web = SyntheticWeb(SEED, pages=3)
         self.page = self.web.seeds[0]
-        self.machines = [
-            Machine(
-                number,
-                self.world,
-                self.members,
-                self.web,
-                CrawlSettings(),
-                self.doors,
-                clock=VirtualClock(0.0, 0.0),
-                fetched=lambda machine, url, served: None,
-                abandoned=lambda machine: None,
-                told=lambda machine, answer: self.answers.append((machine.name, answer)),
-            )
-            for number in range(n_peers)
-        ]
-        for machine in self.machines[:n_started]:
-            machine.start()
+        self.begin(
+            n_peers,
+            self.web,
+            started=n_started,
+            told=lambda machine, answer: self.answers.append((machine.name, answer)),
+        )
         self.pass_time(10.0)
         self.machines[0].order(AddSeeds(1, self.web.seeds))
         self.pass_time(STORED_S)
-
-    def pass_time(self, seconds: float) -> None:
-        self.world.run(until=self.world.now + seconds)
 
     def ask(self, machine: Machine) -> None:
         machine.order(SearchPages(2, rare_word_of(self.page)))

@@ -25,7 +25,7 @@ def page(
 
 
 def test_pages_about_the_same_are_a_group_called_by_what_tells_it_from_the_others() -> None:
-    groups, others = groups_by_words([CATS, CARS, CATS, CARS, CARS, ("jaguar", "macos")], {"jaguar"})
+    groups, others = groups_by_words([CATS, CARS, CATS, CARS, CARS, ("jaguar", "macos")])
     assert [each.places for each in groups] == [(1, 3, 4), (0, 2)]
     assert [set(each.words) for each in groups] == [
         {"engine", "sedan", "dealer"},
@@ -86,7 +86,7 @@ def test_kinds_and_sites_are_groups_the_largest_first() -> None:
 
 def test_programs_are_told_the_places_of_the_results_and_how_to_narrow_the_search() -> None:
     answer = found(page(1, host="b.test"), page(2), page(3))
-    told = groups_json("jaguar", GroupedBy.SITE, answer, grouped(answer, GroupedBy.SITE))
+    told = groups_json("jaguar", GroupedBy.SITE, answer)
     assert [(each.query, [hit.rank for hit in each.hits]) for each in told.groups] == [
         ("jaguar site:a.test", [2, 3]),
         ("jaguar site:b.test", [1]),

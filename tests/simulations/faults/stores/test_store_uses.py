@@ -25,9 +25,9 @@ from simulations.faults.stores.all_uses import ALL
 from simulations.faults.stores.sealed_rows import EntityUse
 
 
-@pytest.mark.parametrize(("seed", "peers", "has_liar"), [(1, 3, False), (102, 3, False), (103, 5, False)])
-def test_all_stores_keep_their_promises_through_all_faults(seed: int, peers: int, has_liar: bool) -> None:
-    run = FaultRun(plan_of(seed, peers), has_everything=True, has_liar=has_liar)
+@pytest.mark.parametrize(("seed", "peers"), [(1, 3), (102, 3), (103, 5)])
+def test_all_stores_keep_their_promises_through_all_faults(seed: int, peers: int) -> None:
+    run = FaultRun(plan_of(seed, peers), has_everything=True)
     outcome = run.run()
     assert outcome.violations == ()
     assert outcome.replay.endswith("--everything --verbose")
