@@ -18,13 +18,11 @@ from peers.gateway.hubs.hubs_page import hubs_page
 from peers.gateway.hubs.neighbourhood import Neighbourhood
 from peers.gateway.model.messages import GatherNeighbours, NeighboursGathered, PagesFound, SearchPages
 from peers.gateway.site.pages import message_page
+from peers.gateway.stored_routes import LINKS_OFF
 from peers.link_graph.wire_messages import NEIGHBOURS_OF_MAX
 
 SHOWN: Final = 15  # of each list
 LISTED_MAX: Final = 100
-_OFF: Final = (
-    "this mesh does not keep which pages link to which: `tianmesh policy publish` with [link_graph] begins"
-)
 
 
 class HubRoutes:
@@ -50,7 +48,7 @@ class HubRoutes:
         """Return both lists."""
         query = query_in(request)
         if self._backend.policy.link_graph is None:
-            raise Refusal(404, _OFF)
+            raise Refusal(404, LINKS_OFF)
         if not query:
             raise Refusal(400, "give the words to search for in the parameter q")
         most = number_in(request.query_params.get("limit", str(SHOWN)), "limit", 1, LISTED_MAX)

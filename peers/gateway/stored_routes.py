@@ -66,7 +66,7 @@ from peers.link_graph.wire_messages import RANKED_MAX, START_MAX, BacklinksListe
 
 logger = logging.getLogger(__name__)
 
-_OFF_HINT: Final = (
+LINKS_OFF: Final = (
     "this mesh does not keep which pages link to which: its owner can add [link_graph] to the policy"
 )
 _UNRANKED_HINT: Final = (
@@ -328,7 +328,7 @@ class BacklinkRoutes:
         if not urls:
             raise Refusal(400, "that is no address of a page: give one as https://www.example.org/a as url")
         if self._backend.policy.link_graph is None:
-            raise Refusal(404, _OFF_HINT)
+            raise Refusal(404, LINKS_OFF)
         start = number_in(request.query_params.get("start", "0"), "start", 0, START_MAX)
         return responses.json(backlinks_json(await self._most_linked(urls, start), start))
 
