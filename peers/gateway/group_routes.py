@@ -65,4 +65,4 @@ class GroupRoutes:
                 ticket, asked.query, GROUPED_MAX, page_words=asked.words, wants_words=wants_words
             )
 
-        return await self._backend.ask(order, PagesFound)
+        return asked.remarked(await self._backend.ask(order, PagesFound))

@@ -76,6 +76,6 @@ class HubRoutes:
 
         def made() -> HitsJson:
             scored = hubs_and_authorities(pages.links(named), most)
-            return hits_json(query, titles.keys(), pages.titles, pages.silent, scored)
+            return hits_json(query, titles.keys(), pages.titles, found.coverage, pages.silent, scored)
 
         return await self._backend.render(made)

@@ -827,6 +827,7 @@ def _operations_loaded_late() -> tuple[_Operation, ...]:
     """Return those whose answers are loaded where somebody asks for them."""
     from peers.gateway.grouping.groups import GROUPED_MAX, GroupedBy
     from peers.gateway.grouping.groups_json import GroupsJson
+    from peers.gateway.hub_routes import LISTED_MAX, SHOWN
     from peers.gateway.hubs.hubs_json import HitsJson
 
     by = _Parameter("by", "what tells groups apart", {"enum": list(GroupedBy), "default": GroupedBy.WORDS})
@@ -849,7 +850,11 @@ def _operations_loaded_late() -> tuple[_Operation, ...]:
             HitsJson,
             (
                 _QUERY,
-                _Parameter("limit", "pages of each list", {"type": "integer", "minimum": 1, "maximum": 100}),
+                _Parameter(
+                    "limit",
+                    "pages of each list",
+                    {"type": "integer", "minimum": 1, "maximum": LISTED_MAX, "default": SHOWN},
+                ),
             ),
             failures=(400, 404),
         ),

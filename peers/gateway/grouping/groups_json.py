@@ -8,6 +8,7 @@ import msgspec
 
 from peers.gateway.grouping.groups import Group, GroupedBy
 from peers.gateway.model.messages import Coverage, PagesFound
+from peers.gateway.site.found_json import RelaxedJson, RemarkJson, relaxed_json, remarks_json
 
 
 class GroupedHitJson(msgspec.Struct, frozen=True):
@@ -24,9 +25,8 @@ class GroupedHitJson(msgspec.Struct, frozen=True):
 class GroupJson(msgspec.Struct, frozen=True):
     """Results that have something in common."""
 
-    names: list[
-        str
-    ]  # words that tell them from the others, or a kind, or a host; empty for those in no group
+    # Words that tell them from the others, or a kind, or a host; empty for those in no group.
+    names: list[str]
     query: str  # that narrows the search to such pages; "" for none
     hits: list[GroupedHitJson]
 
@@ -41,11 +41,15 @@ class GroupsJson(msgspec.Struct, frozen=True):
     n_grouped: int  # of them the first, that are in the groups
     coverage: Coverage
     groups: list[GroupJson]
+    remarks: list[RemarkJson]
+    relaxed: RelaxedJson
+    corrected: str = ""  # the query that was searched for instead, as a word typed is on no page
 
 
 def groups_json(query: str, by: GroupedBy, found: PagesFound, groups: Sequence[Group]) -> GroupsJson:
     """Return groups as programs get them. Args: query: as it was typed."""
     rank_of = {hit.url: rank for rank, hit in enumerate(found.hits, 1)}
+    searched = found.corrected or query
     return GroupsJson(
         query,
         by,
@@ -56,7 +60,7 @@ def groups_json(query: str, by: GroupedBy, found: PagesFound, groups: Sequence[G
         [
             GroupJson(
                 list(each.names),
-                f"{query} {each.narrowed_by}" if each.narrowed_by else "",
+                f"{searched} {each.narrowed_by}" if each.narrowed_by else "",
                 [
                     GroupedHitJson(rank_of[hit.url], hit.url, hit.title, hit.snippet, hit.host, hit.type)
                     for hit in each.hits
@@ -64,4 +68,7 @@ def groups_json(query: str, by: GroupedBy, found: PagesFound, groups: Sequence[G
             )
             for each in groups
         ],
+        remarks_json(found),
+        relaxed_json(query, found),
+        found.corrected,
     )

@@ -9,7 +9,17 @@ from markupsafe import Markup
 
 from peers.gateway.grouping.groups import Group, GroupedBy
 from peers.gateway.model.messages import FoundPage, PagesFound
-from peers.gateway.site.pages import Here, Reader, Wish, address_of, marked, render, type_name
+from peers.gateway.site.pages import (
+    Here,
+    Reader,
+    Wish,
+    address_of,
+    given_up,
+    marked,
+    remarks_on,
+    render,
+    type_name,
+)
 
 _BY_TEXTS: Final = {
     GroupedBy.WORDS: "groups_by_words",
@@ -43,7 +53,7 @@ class _Choice(NamedTuple):
 def groups_page(reader: Reader, query: str, by: GroupedBy, found: PagesFound, groups: Sequence[Group]) -> str:
     """Show the groups one below the other, and links to them above."""
     counts = {"shown": f"{len(found.hits):,}", "total": f"{found.total:,}"}
-    here = {"q": query, "by": by.value}
+    here, searched = {"q": query, "by": by.value}, found.corrected or query
     return render(
         "groups.html",
         reader,
@@ -54,7 +64,11 @@ def groups_page(reader: Reader, query: str, by: GroupedBy, found: PagesFound, gr
             _Choice(reader.say(text), reader.link("/groups", q=query, by=each.value), each is by)
             for each, text in _BY_TEXTS.items()
         ],
-        groups=[_shown(reader, query, by, number, each) for number, each in enumerate(groups, 1)],
+        groups=[_shown(reader, searched, by, number, each) for number, each in enumerate(groups, 1)],
+        corrected=found.corrected,
+        of_corrected=Wish(searched).link(reader),
+        given_up=given_up(reader, found.relaxed) if found.hits else "",
+        remarks=list(remarks_on(reader, found, searched)),
         all_results=Wish(query).link(reader),
         is_covered=found.coverage.missing == 0,
     )

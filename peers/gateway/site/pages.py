@@ -412,8 +412,8 @@ def _result_page(
         answer=next((each for each in results[:ANSWERS_AMONG] if each.synopsis), None),
         total=found.total,
         count=_count(reader, found),
-        given_up=_given_up(reader, found.relaxed),
-        remarks=list(_remarks(reader, found, searched)),
+        given_up=given_up(reader, found.relaxed),
+        remarks=list(remarks_on(reader, found, searched)),
         meant=meant,
         is_corrected=bool(found.corrected),
         also_called=[_Filter(name, wish.link(reader, name)) for name in found.also_called],
@@ -770,7 +770,8 @@ def _language_name(code: str) -> str:
     return LANGUAGE_NAMES.get(code, code[:FACET_NAME_CHARS_MAX])
 
 
-def _remarks(reader: Reader, found: PagesFound, query: str) -> Iterator[str]:
+def remarks_on(reader: Reader, found: PagesFound, query: str) -> Iterator[str]:
+    """Say how a query was read. Args: query: that was searched."""
     for remark in found.remarks:
         text = remark_text(reader, remark)
         if remark.oddity is Oddity.STORED_COPY:
@@ -785,7 +786,8 @@ def _remarks(reader: Reader, found: PagesFound, query: str) -> Iterator[str]:
         yield reader.say("nowhere", words=words)
 
 
-def _given_up(reader: Reader, relaxed: Relaxed) -> str:
+def given_up(reader: Reader, relaxed: Relaxed) -> str:
+    """Say that not all words are required; "" where they are."""
     if not relaxed.is_any:
         return ""
     if relaxed.with_all is None:
