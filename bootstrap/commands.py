@@ -50,7 +50,7 @@ from mesh.process.process import first_error, run_node
 from mesh.trace import merge_traces
 from mesh.trace_blocks import TraceDamage
 from mesh.transport.tcp_endpoint import checked_host
-from mesh.urls import canonical
+from mesh.urls import WITH_LOGIN, canonical
 from peers.config import PeerConfig, setting_value
 from peers.crawler.fetching.contact import ADVICE, visitor_of
 from peers.crawler.model.settings import CrawlConfig
@@ -387,7 +387,8 @@ async def _up(
 
 def refusals(answer: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each seed that was not taken, with the remedy; `answer` is that of /api/seeds."""
-    lines = [f"no URL, left out: {url}" for url in answer.get("invalid", ())]
+    invalid = answer.get("invalid", ())
+    lines = [f"left out: {url}" if url.endswith(WITH_LOGIN) else f"no URL, left out: {url}" for url in invalid]
     seen = "`tianmesh policy show`"
     lines += [f"left out by the policy of the mesh, see {seen}: {url}" for url in answer.get("left_out", ())]
     private = answer.get("private", ())

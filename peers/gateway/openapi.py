@@ -147,7 +147,11 @@ _YACY: Final = (
     _Parameter("contentdom", "what is searched", {"enum": ["text", "all"], "default": "text"}),
 )
 
-_DAY: Final = {"type": "string", "pattern": "^[0-9]{4}([0-9]{4}([0-9]{6})?)?$", "examples": ["20261125"]}
+_DAY: Final = {
+    "type": "string",
+    "pattern": "^[0-9]{4}(-?[0-9]{2}-?[0-9]{2}([0-9]{6})?)?$",
+    "examples": ["2026-11-25", "20261125"],
+}
 _DIGITS: Final = {"type": "string", "pattern": "^[0-9]{1,14}$", "examples": ["20261125120000", "2026"]}
 _CDX: Final = (
     _URL._replace(about="with or without scheme; `*.` before a name or `*` at the end are a matchType"),
