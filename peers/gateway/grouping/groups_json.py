@@ -20,6 +20,8 @@ class GroupedHitJson(msgspec.Struct, frozen=True):
     snippet: str
     host: str
     type: str
+    as_of: float | msgspec.UnsetType = msgspec.UNSET  # of a page as it was, as in `HitJson`
+    until: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class GroupJson(msgspec.Struct, frozen=True):
@@ -48,7 +50,7 @@ class GroupsJson(msgspec.Struct, frozen=True):
 
 def groups_json(query: str, by: GroupedBy, found: PagesFound, groups: Sequence[Group]) -> GroupsJson:
     """Return groups as programs get them. Args: query: as it was typed."""
-    rank_of = {hit.url: rank for rank, hit in enumerate(found.hits, 1)}
+    rank_of = {id(hit): rank for rank, hit in enumerate(found.hits, 1)}  # of a span, versions of one URL
     searched = found.corrected or query
     return GroupsJson(
         query,
@@ -62,7 +64,16 @@ def groups_json(query: str, by: GroupedBy, found: PagesFound, groups: Sequence[G
                 list(each.names),
                 f"{searched} {each.narrowed_by}" if each.narrowed_by else "",
                 [
-                    GroupedHitJson(rank_of[hit.url], hit.url, hit.title, hit.snippet, hit.host, hit.type)
+                    GroupedHitJson(
+                        rank_of[id(hit)],
+                        hit.url,
+                        hit.title,
+                        hit.snippet,
+                        hit.host,
+                        hit.type,
+                        hit.as_of or msgspec.UNSET,
+                        hit.until if hit.as_of else msgspec.UNSET,
+                    )
                     for hit in each.hits
                 ],
             )

@@ -19,6 +19,7 @@ from peers.gateway.site.pages import (
     remarks_on,
     render,
     type_name,
+    ways_to,
 )
 
 _BY_TEXTS: Final = {
@@ -95,5 +96,5 @@ def _name(reader: Reader, by: GroupedBy, group: Group) -> str:
 def _row(reader: Reader, query: str, hit: FoundPage) -> _Row:
     address = address_of(hit.url)
     title = marked(hit.title, hit.title_highlights) if hit.title.strip() else marked(address, ())
-    stored = reader.link("/page", url=hit.url, q=query)
-    return _Row(hit.url, title, address, marked(hit.snippet, hit.highlights), stored)
+    url, stored = ways_to(reader, hit, query)
+    return _Row(url, title, address, marked(hit.snippet, hit.highlights), stored)

@@ -638,9 +638,9 @@ def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
 def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies: str, query: str) -> _Result:
     has_title = bool(hit.title.strip())
     site = hit.host.rpartition("://")[2].removeprefix("www.")
-    cached = _way_to_version(hit) if hit.as_of else reader.link("/page", url=hit.url, q=query)
+    url, cached = ways_to(reader, hit, query)
     return _Result(
-        url=cached if is_of_files(hit.url) or hit.as_of else hit.url,
+        url=url,
         title=marked(hit.title, hit.title_highlights) if has_title else escape(address_of(hit.url)),
         plain_title=hit.title if has_title else hit.url,
         snippet=marked(hit.snippet, hit.highlights),
@@ -666,6 +666,12 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         with_copies=with_copies,
         also_at=[(url, address_of(url)) for url in hit.also_at],
     )
+
+
+def ways_to(reader: Reader, hit: FoundPage, query: str) -> tuple[str, str]:
+    """Return where a result leads, and where its stored copy is."""
+    stored = _way_to_version(hit) if hit.as_of else reader.link("/page", url=hit.url, q=query)
+    return stored if is_of_files(hit.url) or hit.as_of else hit.url, stored
 
 
 def _way_to_version(hit: FoundPage) -> str:

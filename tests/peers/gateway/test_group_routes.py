@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -56,10 +57,15 @@ def answer(order: Message) -> Message:
             return PagesFound(
                 order.ticket, ("jaguar",), 2, 0.0, Coverage(8, 8, 0), (said, hit(1)), remarks=remarks
             )
+        case SearchPages(text="jaguar between:2026-11..2026-12"):
+            versions = replace(hit(0), as_of=9e8), replace(hit(0), as_of=9e8, fetched_at=7e8, until=8e8)
+            return PagesFound(order.ticket, ("jaguar",), 2, 0.0, Coverage(8, 8, 0), versions)
         case SearchPages(text="jagaur"):
             remarks = (Remark(Oddity.QUOTE_OPEN),)
             found = PagesFound(order.ticket, ("jaguar",), 2, 0.0, Coverage(8, 8, 0), (hit(0), hit(3)))
-            return replace(found, corrected="jaguar", remarks=remarks, relaxed=Relaxed(is_any=True, with_all=0))
+            return replace(
+                found, corrected="jaguar", remarks=remarks, relaxed=Relaxed(is_any=True, with_all=0)
+            )
         case SearchPages(text="nowhere"):
             return PagesFound(order.ticket, (), 0, 0.0, Coverage(8, 4, 4), ())
         case GatherNeighbours(urls=()):
@@ -134,6 +140,20 @@ async def test_the_page_of_groups_is_escaped_and_says_of_how_many_results_it_is(
     reply = await ask(application(backend), "/groups?q=nowhere")
     assert "No page has these words." in reply.text
     assert "Part of the mesh does not answer" in reply.text
+
+
+async def test_versions_of_a_page_have_ranks_and_ways_of_their_own(backend: FakeBackend) -> None:
+    _, answered = await told(backend, "/api/groups?q=jaguar+between:2026-11..2026-12&by=site")
+    [group] = answered["groups"]
+    assert [(each["rank"], each["as_of"], each["until"]) for each in group["hits"]] == [
+        (1, 9e8, 0.0),
+        (2, 9e8, 8e8),
+    ]
+    page = (await ask(application(backend), "/groups?q=jaguar+between:2026-11..2026-12&by=site")).text
+    assert re.findall(r'<h3 dir="auto"><a href="([^"]*)"', page) == [
+        f"/at/19980709160000/{URLS[0]}",
+        f"/at/19920307202640/{URLS[0]}",
+    ]
 
 
 async def test_groups_say_how_the_query_was_read(backend: FakeBackend) -> None:
