@@ -388,7 +388,7 @@ async def _up(
 def refusals(answer: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each seed that was not taken, with the remedy; `answer` is that of /api/seeds."""
     invalid = answer.get("invalid", ())
-    lines = [f"left out: {url}" if url.endswith(WITH_LOGIN) else f"no URL, left out: {url}" for url in invalid]
+    lines = [f"{'' if url.endswith(WITH_LOGIN) else 'no URL, '}left out: {url}" for url in invalid]
     seen = "`tianmesh policy show`"
     lines += [f"left out by the policy of the mesh, see {seen}: {url}" for url in answer.get("left_out", ())]
     private = answer.get("private", ())

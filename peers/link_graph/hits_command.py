@@ -41,7 +41,9 @@ def hits(
     print(f"{counted(told['n_links'], 'link')} between domains, of {around}")
     if coverage["missing"]:
         slots = counted(coverage["slots"], "slot")
-        print(f"{coverage['missing']:,} of {slots} did not answer: their results are missing", file=sys.stderr)
+        print(
+            f"{coverage['missing']:,} of {slots} did not answer: their results are missing", file=sys.stderr
+        )
     if told["silent"]:
         print(
             f"no answer from {', '.join(map(printable, told['silent']))}: their pages are missing",
