@@ -50,7 +50,7 @@ from mesh.process.process import first_error, run_node
 from mesh.trace import merge_traces
 from mesh.trace_blocks import TraceDamage
 from mesh.transport.tcp_endpoint import checked_host
-from mesh.urls import WITH_LOGIN, canonical
+from mesh.urls import WITH_LOGIN, canonical, has_login
 from peers.config import PeerConfig, setting_value
 from peers.crawler.fetching.contact import ADVICE, visitor_of
 from peers.crawler.model.settings import CrawlConfig
@@ -578,6 +578,8 @@ def _seeds_of(given: list[str] | None, file: Path | None) -> list[str]:
     for url in urls:
         if not url.lower().startswith(("http://", "https://")):
             raise ConfigError(f"the seed {url!r} is no URL: it must begin with http:// or https://")
+        if has_login(url):
+            raise ConfigError(f"{canonical(url) or 'a seed'} {WITH_LOGIN}")
     return urls
 
 
