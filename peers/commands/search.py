@@ -255,7 +255,8 @@ def _show_groups(told: dict[str, Any]) -> None:
     at_least = "" if told["is_exact"] else "at least "
     any_of = ", some of the words are enough" if told["relaxed"]["is_any"] else ""
     pages = counted(told["total"], "page")
-    console.print(f"[dim]the first {told['n_grouped']:,} of {at_least}{pages}{any_of}[/dim]")
+    first = f"the first {told['n_grouped']:,} of " if told["groups"] else ""
+    console.print(f"[dim]{first}{at_least}{pages}{any_of}[/dim]")
     _show_reading(console, told)
     for group in told["groups"]:
         name = ", ".join(group["names"]) or "others"

@@ -54,13 +54,14 @@ class _Choice(NamedTuple):
 def groups_page(reader: Reader, query: str, by: GroupedBy, found: PagesFound, groups: Sequence[Group]) -> str:
     """Show the groups one below the other, and links to them above."""
     counts = {"shown": f"{len(found.hits):,}", "total": f"{found.total:,}"}
+    said = ("groups_count" if found.is_exact else "groups_count_least") if found.hits else "groups_none"
     here, searched = {"q": query, "by": by.value}, found.corrected or query
     return render(
         "groups.html",
         reader,
         Here("/groups", here),
         query=query,
-        count=reader.say("groups_count" if found.is_exact else "groups_count_least", **counts),
+        count=reader.say(said, **counts),
         choices=[
             _Choice(reader.say(text), reader.link("/groups", q=query, by=each.value), each is by)
             for each, text in _BY_TEXTS.items()
