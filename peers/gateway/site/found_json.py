@@ -176,7 +176,7 @@ def remarks_json(found: PagesFound) -> list[RemarkJson]:
 
 
 def relaxed_json(query: str, found: PagesFound) -> RelaxedJson:
-    """Return what was given up. Args: query: as it was typed."""
+    """Return the requirements that were given up. Args: query: as it was typed."""
     relaxed = found.relaxed
     nowhere = [word_of(entry, found.corrected or query) for entry in relaxed.nowhere]
     return RelaxedJson(nowhere, relaxed.is_any, relaxed.with_all)
