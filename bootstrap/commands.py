@@ -50,7 +50,7 @@ from mesh.process.process import first_error, run_node
 from mesh.trace import merge_traces
 from mesh.trace_blocks import TraceDamage
 from mesh.transport.tcp_endpoint import checked_host
-from mesh.urls import canonical
+from mesh.urls import WITH_LOGIN, canonical, has_login
 from peers.config import PeerConfig, setting_value
 from peers.crawler.fetching.contact import ADVICE, visitor_of
 from peers.crawler.model.settings import CrawlConfig
@@ -386,7 +386,8 @@ async def _up(
 
 def refusals(answer: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each seed that was not taken, with the remedy; `answer` is that of /api/seeds."""
-    lines = [f"no URL, left out: {url}" for url in answer.get("invalid", ())]
+    invalid = answer.get("invalid", ())
+    lines = [f"{'' if url.endswith(WITH_LOGIN) else 'no URL, '}left out: {url}" for url in invalid]
     seen = "`tianmesh policy show`"
     lines += [f"left out by the policy of the mesh, see {seen}: {url}" for url in answer.get("left_out", ())]
     private = answer.get("private", ())
@@ -576,6 +577,8 @@ def _seeds_of(given: list[str] | None, file: Path | None) -> list[str]:
     for url in urls:
         if not url.lower().startswith(("http://", "https://")):
             raise ConfigError(f"the seed {url!r} is no URL: it must begin with http:// or https://")
+        if has_login(url):
+            raise ConfigError(f"{canonical(url) or 'a seed'} {WITH_LOGIN}")
     return urls
 
 

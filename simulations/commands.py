@@ -138,7 +138,7 @@ def faults(
         bool, typer.Option("--domains", help="Each host is of a registrable domain of its own.")
     ] = False,
     sites: Annotated[
-        bool, typer.Option("--sites", help="People submit sites, which have a limit of pages.")
+        bool, typer.Option("--sites", help="People submit sites; links and the past are kept, too.")
     ] = False,
     everything: Annotated[
         bool, typer.Option("--everything", help="All stores that a policy can switch on are used and judged.")

@@ -51,6 +51,19 @@ def test_every_command_that_is_shown_exists_with_its_options(page: Path, program
         assert options <= known, f"tianmesh {' '.join(words)}"
 
 
+def test_every_command_that_a_message_names_exists(program: Any) -> None:
+    """Whoever does as an error says shall not be told next that there is no such command."""
+    for room in ("mesh", "peers", "bootstrap", "simulations"):
+        for path in (ROOT / room).rglob("*.py"):
+            for words in re.findall(r"`tianmesh((?: [a-z][a-z-]*)+)", path.read_text(encoding="utf-8")):
+                commands = program.commands
+                for word in words.split():
+                    assert word in commands, f"{path}: tianmesh{words}"
+                    commands = getattr(commands[word], "commands", None)
+                    if not commands:  # what follows is no command
+                        break
+
+
 def test_nobody_is_told_to_install_by_a_name_that_nobody_has_published() -> None:
     files = [
         *PAGES,

@@ -125,13 +125,13 @@ def search(
     """
     if query is not None and not query.strip():
         raise ConfigError("give the words to search for, as `tianmesh search 'web crawler'`")
-    if live and query is not None and queries is None and run is None:
+    if live and query is not None and (queries, run, groups) == (None, None, None):
         wish = {"q": query, "k": min(k or HITS_SHOWN, 100), "pages": pages, "seconds": seconds}
         with administrator_of(gateway, token, data) as client:
             _search_live(client, wish | {"fish": fish, "width": width, "steps": steps}, as_json=as_json)
         return
     if live:
-        raise typer.BadParameter("give a QUERY, and no file of them, with --live")
+        raise typer.BadParameter("give a QUERY, no file of them and no --groups, with --live")
     if record_reads is not None:
         is_alone = query is None and run is None
         _record_reads(queries if is_alone else None, data, record_reads, as_json=as_json)
@@ -216,19 +216,11 @@ def _record_reads(queries: Path | None, data: Path, out: Path, *, as_json: bool)
 
 def _show_found(answer: dict[str, Any]) -> None:
     console = Console(highlight=False)
-    coverage, relaxed = answer["coverage"], answer["relaxed"]
     at_least = "" if answer["is_exact"] else "at least "
-    any_of = ", some of the words are enough" if relaxed["is_any"] else ""
+    any_of = ", some of the words are enough" if answer["relaxed"]["is_any"] else ""
     pages = counted(answer["total"], "page")
     console.print(f"[dim]{at_least}{pages}{any_of}, {answer['took_ms']:.1f} ms[/dim]")
-    if coverage["missing"]:
-        console.print(
-            f"[red]{coverage['missing']:,} of {counted(coverage['slots'], 'slot')} did not answer[/red]"
-        )
-    for remark in answer["remarks"]:
-        console.print(f"[yellow]{escape(remark['text'])}[/yellow]")
-    if relaxed["nowhere"]:
-        console.print(f"[yellow]on no page: {escape(' '.join(relaxed['nowhere']))}[/yellow]")
+    _show_reading(console, answer)
     for rank, hit in enumerate(answer["hits"], 1):
         _show_hit(console, rank, hit)
     for name, values in answer.get("facets", {}).items():
@@ -241,10 +233,29 @@ def _show_found(answer: dict[str, Any]) -> None:
         console.print(f"\n[dim]more: --cursor {escape(answer['next'])}[/dim]", soft_wrap=True)
 
 
+def _show_reading(console: Console, answer: dict[str, Any]) -> None:
+    """Say how much of the mesh has answered, and how it has read the query."""
+    coverage, relaxed = answer["coverage"], answer["relaxed"]
+    if coverage["missing"]:
+        console.print(
+            f"[red]{coverage['missing']:,} of {counted(coverage['slots'], 'slot')} did not answer[/red]"
+        )
+    if corrected := answer.get("corrected"):
+        console.print(f"[yellow]a word is on no page: results for {escape(corrected)}[/yellow]")
+    for remark in answer["remarks"]:
+        console.print(f"[yellow]{escape(remark['text'])}[/yellow]")
+    if relaxed["nowhere"]:
+        console.print(f"[yellow]on no page: {escape(' '.join(relaxed['nowhere']))}[/yellow]")
+
+
 def _show_groups(told: dict[str, Any]) -> None:
     console = Console(highlight=False)
     at_least = "" if told["is_exact"] else "at least "
-    console.print(f"[dim]the first {told['n_grouped']:,} of {at_least}{counted(told['total'], 'page')}[/dim]")
+    any_of = ", some of the words are enough" if told["relaxed"]["is_any"] else ""
+    pages = counted(told["total"], "page")
+    first = f"the first {told['n_grouped']:,} of " if told["groups"] else ""
+    console.print(f"[dim]{first}{at_least}{pages}{any_of}[/dim]")
+    _show_reading(console, told)
     for group in told["groups"]:
         name = ", ".join(group["names"]) or "others"
         console.print(f"\n[bold]{escape(name)}[/bold] ({len(group['hits']):,})")

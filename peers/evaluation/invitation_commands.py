@@ -29,6 +29,7 @@ from peers.options import (
     TokenOption,
     administrator_of,
     print_json,
+    printable,
     read_told,
     reader_of,
 )
@@ -103,8 +104,10 @@ def judgements(
         if each.assessor == known.assessor
     ]
     if as_json:
-        print_json({"pages": told.pages, "assessors": rows})
+        print_json({"pages": told.pages, "assessors": rows, "invited": list(told.invited)})
         return
+    if waiting := sorted(set(told.invited) - {row["assessor"] for row in rows}):
+        print(f"invited, nothing so far: {', '.join(map(printable, waiting))}")
     if not rows:
         print(f"nobody has judged any of {counted(told.pages, 'page')} yet")
         return

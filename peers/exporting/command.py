@@ -73,7 +73,7 @@ def export_files(
     """Write the data of peers on this machine into files that other engines, Spark or DuckDB read.
 
     The peers may run meanwhile; what is exported is what they have on disk. A peer has the pages of its own
-    slots and those it keeps for others; with all peers of a mesh every page is there once.
+    slots and those it keeps for others; with all peers of a mesh pages are there once, and ranks are right.
     """
     # Here, so that other commands need not wait for the parser to be loaded.
     from peers.exporting.export_run import ExportPlan, run

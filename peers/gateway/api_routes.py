@@ -158,7 +158,7 @@ class ApiRoutes:
                 urls[url] = None
         if not urls:
             error = (
-                "no URL among these can be visited: it begins with http://, https:// or ftp://, with no login"
+                "none of these can be visited: a URL begins with http://, https:// or ftp:// and has no login"
             )
             seeded = Seeded(0, invalid[:INVALID_SHOWN_MAX], error)
             return responses.json(seeded, 400)

@@ -55,4 +55,5 @@ class GroupRoutes:
         order = SearchPages(
             0, asked.query, GROUPED_MAX, page_words=asked.words, wants_words=by is GroupedBy.WORDS
         )
-        return await self._backend.ask(lambda ticket: replace(order, ticket=ticket), PagesFound)
+        found = await self._backend.ask(lambda ticket: replace(order, ticket=ticket), PagesFound)
+        return asked.remarked(found)

@@ -69,7 +69,7 @@ class HubRoutes:
 
         def made() -> HitsJson:
             scored = hubs_and_authorities(pages.links(named), most)
-            return hits_json(query, titles.keys(), pages.titles, silent, scored)
+            return hits_json(query, titles.keys(), pages.titles, found.coverage, silent, scored)
 
         return await self._backend.render(made)
 

@@ -147,7 +147,11 @@ _YACY: Final = (
     _Parameter("contentdom", "what is searched", {"enum": ["text", "all"], "default": "text"}),
 )
 
-_DAY: Final = {"type": "string", "pattern": "^[0-9]{4}([0-9]{4}([0-9]{6})?)?$", "examples": ["20261125"]}
+_DAY: Final = {
+    "type": "string",
+    "pattern": "^[0-9]{4}(-?[0-9]{2}-?[0-9]{2}([0-9]{6})?)?$",
+    "examples": ["2026-11-25", "20261125"],
+}
 _DIGITS: Final = {"type": "string", "pattern": "^[0-9]{1,14}$", "examples": ["20261125120000", "2026"]}
 _CDX: Final = (
     _URL._replace(about="with or without scheme; `*.` before a name or `*` at the end are a matchType"),
@@ -827,6 +831,7 @@ def _operations_loaded_late() -> tuple[_Operation, ...]:
     """Return those whose answers are loaded where somebody asks for them."""
     from peers.gateway.grouping.groups import GROUPED_MAX, GroupedBy
     from peers.gateway.grouping.groups_json import GroupsJson
+    from peers.gateway.hub_routes import LISTED_MAX, SHOWN
     from peers.gateway.hubs.hubs_json import HitsJson
 
     by = _Parameter("by", "what tells groups apart", {"enum": list(GroupedBy), "default": GroupedBy.WORDS})
@@ -849,7 +854,11 @@ def _operations_loaded_late() -> tuple[_Operation, ...]:
             HitsJson,
             (
                 _QUERY,
-                _Parameter("limit", "pages of each list", {"type": "integer", "minimum": 1, "maximum": 100}),
+                _Parameter(
+                    "limit",
+                    "pages of each list",
+                    {"type": "integer", "minimum": 1, "maximum": LISTED_MAX, "default": SHOWN},
+                ),
             ),
             failures=(400, 404),
         ),

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from mesh.client.gateway_client import GatewayClient
 from mesh.counts import counted
+from peers.link_graph.command import NOTHING_YET
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, printable
 
 EPILOG: Final = "Examples: tianmesh graph hits 'search engine'   tianmesh graph hits 搜索引擎 --json"
@@ -32,16 +33,24 @@ def hits(
     if as_json:
         print_json(told)
         return
-    console = Console(highlight=False)
-    console.print(_table("authority", told["authorities"]))
-    console.print(_table("hub", told["hubs"]))
+    console, coverage = Console(highlight=False), told["coverage"]
+    if told["n_links"]:
+        console.print(_table("authority", told["authorities"]))
+        console.print(_table("hub", told["hubs"]))
     around = f"{counted(told['n_pages'], 'page')} around {counted(told['n_results'], 'result')}"
     print(f"{counted(told['n_links'], 'link')} between domains, of {around}")
+    if coverage["missing"]:
+        slots = counted(coverage["slots"], "slot")
+        print(
+            f"{coverage['missing']:,} of {slots} did not answer: their results are missing", file=sys.stderr
+        )
     if told["silent"]:
         print(
             f"no answer from {', '.join(map(printable, told['silent']))}: their pages are missing",
             file=sys.stderr,
         )
+    if told["n_results"] and not told["n_links"]:
+        print(NOTHING_YET, file=sys.stderr)
 
 
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:
@@ -52,5 +61,5 @@ def _table(title: str, rows: list[dict[str, Any]]) -> Table:
         box=None,
     )
     for row in rows:
-        table.add_row(f"{row['score']:.4f}", f"{row['links']:,}", Text(printable(row["url"])))
+        table.add_row(f"{row['score']:.4f}", f"{row['n_links']:,}", Text(printable(row["url"])))
     return table

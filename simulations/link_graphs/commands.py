@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     callback=relax_collector,
-    help="Look at graphs of links, as `tianmesh export graph` writes them, and at the ranks of a mesh.",
+    help="Look at graphs of links, as `tianmesh export graph` writes them, and at ranks and hubs of a mesh.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

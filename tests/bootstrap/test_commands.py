@@ -11,6 +11,7 @@ from bootstrap.commands import copies_warning, init, refusals, up
 from bootstrap.rendezvous import BootstrapConfig
 from mesh.config import load_config
 from mesh.errors import ConfigError
+from mesh.urls import WITH_LOGIN
 from peers.config import PeerConfig
 from peers.options import seconds_in
 
@@ -84,6 +85,8 @@ def test_every_seed_that_is_not_taken_is_told_with_the_remedy() -> None:
     assert told[2].endswith(private[0])
     assert "--allow-private" in told[3]
     assert refusals({"accepted": 3, "invalid": [], "left_out": [], "private": []}) == []
+    login = f"http://a.test/ {WITH_LOGIN}"
+    assert refusals({"accepted": 0, "invalid": [login]}) == [f"left out: {login}"]
 
 
 def test_a_contact_that_is_given_later_reaches_the_peers_that_there_are(tmp_path: Path) -> None:

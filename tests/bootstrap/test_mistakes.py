@@ -53,6 +53,7 @@ MISTAKES: Final = (
     Mistake("up --data new --set gateway.listen=localhost:", r"is no HOST:PORT", "new"),
     Mistake("up --data new --set gateway.listen=http://localhost:80", r"is no HOST:PORT", "new"),
     Mistake("status --gateway 8017", r"'8017' is no gateway: give http://host:port"),
+    Mistake("up http://ann:secret@a.test/ --data new", r"http://a\.test/ was given with a login", "new"),
     Mistake("up --data /dev/null", r"/dev/null is no folder: name one"),
     Mistake("status --data /dev/null", r"--data /dev/null is no folder: give that of the mesh"),
     Mistake("init /dev/null", r"/dev/null is no folder: name one"),

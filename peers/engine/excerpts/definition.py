@@ -153,6 +153,8 @@ def _is_apart(text: str, start: int, end: int) -> bool:
     before, behind = text[start - 1 : start], text[end : end + 1]
     if _is_latin(text[start]) and before and _is_latin(before):
         return False
+    if _is_latin(text[end - 1]) and behind == "." and _is_latin(text[end + 1 : end + 2] or " "):
+        return False  # of the name of a file
     if not (_is_latin(text[end - 1]) and behind and _is_latin(behind)):
         return True
     rest = text[end : end + 3]

@@ -6,6 +6,7 @@ import msgspec
 
 from peers.gateway.grouping.groups import GroupedBy, grouped
 from peers.gateway.model.messages import Coverage, PagesFound
+from peers.gateway.site.found_json import RelaxedJson, RemarkJson, relaxed_json, remarks_json
 
 
 class GroupedHitJson(msgspec.Struct, frozen=True):
@@ -17,6 +18,8 @@ class GroupedHitJson(msgspec.Struct, frozen=True):
     snippet: str
     host: str
     type: str
+    as_of: float | msgspec.UnsetType = msgspec.UNSET  # of a page as it was, as in `HitJson`
+    until: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class GroupJson(msgspec.Struct, frozen=True):
@@ -37,11 +40,15 @@ class GroupsJson(msgspec.Struct, frozen=True):
     n_grouped: int  # of them the first, that are in the groups
     coverage: Coverage
     groups: list[GroupJson]
+    remarks: list[RemarkJson]
+    relaxed: RelaxedJson
+    corrected: str = ""  # the query that was searched for instead, as a word typed is on no page
 
 
 def groups_json(query: str, by: GroupedBy, found: PagesFound) -> GroupsJson:
     """Return results in groups as programs get them. Args: query: as it was typed."""
-    rank_of = {hit.url: rank for rank, hit in enumerate(found.hits, 1)}
+    rank_of = {id(hit): rank for rank, hit in enumerate(found.hits, 1)}  # of a span, versions of one URL
+    searched = found.corrected or query
     return GroupsJson(
         query,
         by,
@@ -52,12 +59,24 @@ def groups_json(query: str, by: GroupedBy, found: PagesFound) -> GroupsJson:
         [
             GroupJson(
                 list(each.names),
-                f"{query} {each.narrowed_by}" if each.narrowed_by else "",
+                f"{searched} {each.narrowed_by}" if each.narrowed_by else "",
                 [
-                    GroupedHitJson(rank_of[hit.url], hit.url, hit.title, hit.snippet, hit.host, hit.type)
+                    GroupedHitJson(
+                        rank_of[id(hit)],
+                        hit.url,
+                        hit.title,
+                        hit.snippet,
+                        hit.host,
+                        hit.type,
+                        hit.as_of or msgspec.UNSET,
+                        hit.until if hit.as_of else msgspec.UNSET,
+                    )
                     for hit in each.hits
                 ],
             )
             for each in grouped(found, by)
         ],
+        remarks_json(found),
+        relaxed_json(query, found),
+        found.corrected,
     )

@@ -8,7 +8,18 @@ from markupsafe import Markup
 
 from peers.gateway.grouping.groups import Group, GroupedBy, grouped
 from peers.gateway.model.messages import FoundPage, PagesFound
-from peers.gateway.site.pages import Here, Reader, Wish, address_of, marked, render, type_name
+from peers.gateway.site.pages import (
+    Here,
+    Reader,
+    Wish,
+    address_of,
+    given_up,
+    marked,
+    remarks_on,
+    render,
+    type_name,
+    ways_to,
+)
 
 _BY_TEXTS: Final = {
     GroupedBy.WORDS: "groups_by_words",
@@ -43,17 +54,23 @@ def groups_page(reader: Reader, query: str, by: GroupedBy, found: PagesFound) ->
     """Show the groups one below the other, and links to them above."""
     counts = {"shown": f"{len(found.hits):,}", "total": f"{found.total:,}"}
     groups = enumerate(grouped(found, by), 1)
+    said = ("groups_count" if found.is_exact else "groups_count_least") if found.hits else "groups_none"
+    searched = found.corrected or query
     return render(
         "groups.html",
         reader,
         Here("/groups", {"q": query, "by": by.value}),
         query=query,
-        count=reader.say("groups_count" if found.is_exact else "groups_count_least", **counts),
+        count=reader.say(said, **counts),
         choices=[
             _Choice(reader.say(text), reader.link("/groups", q=query, by=each.value), each is by)
             for each, text in _BY_TEXTS.items()
         ],
-        groups=[_shown(reader, query, by, number, each) for number, each in groups],
+        groups=[_shown(reader, searched, by, number, each) for number, each in groups],
+        corrected=found.corrected,
+        of_corrected=Wish(searched).link(reader),
+        given_up=given_up(reader, found.relaxed) if found.hits else "",
+        remarks=list(remarks_on(reader, found, searched)),
         all_results=Wish(query).link(reader),
         is_covered=found.coverage.missing == 0,
     )
@@ -80,5 +97,5 @@ def _name(reader: Reader, by: GroupedBy, group: Group) -> str:
 def _row(reader: Reader, query: str, hit: FoundPage) -> _Row:
     address = address_of(hit.url)
     title = marked(hit.title, hit.title_highlights) if hit.title.strip() else marked(address, ())
-    stored = reader.link("/page", url=hit.url, q=query)
-    return _Row(hit.url, title, address, marked(hit.snippet, hit.highlights), stored)
+    url, stored = ways_to(reader, hit, query)
+    return _Row(url, title, address, marked(hit.snippet, hit.highlights), stored)

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence, Set
 import msgspec
 
 from peers.gateway.hubs.hits import HubsAndAuthorities, LinkedPage
+from peers.gateway.model.messages import Coverage
 
 
 class LinkedPageJson(msgspec.Struct, frozen=True):
-    """A page; as a hub it has so many links, as an authority so many lead to it, as far as they count."""
+    """A page; as a hub it has `n_links`, as an authority so many lead to it, as far as they count."""
 
     url: str
     title: str  # "" where it is not known
     score: float  # above 0; the squares of all sum to 1
-    links: int
+    n_links: int
     is_result: bool  # it is one of the results of the search
 
 
@@ -26,13 +27,19 @@ class HitsJson(msgspec.Struct, frozen=True):
     n_results: int  # around which they were looked for
     n_pages: int  # with links to pages of other domains, or from these
     n_links: int  # between domains
-    silent: list[str]  # peers that have not answered: their pages are missing
+    coverage: Coverage  # of the search
+    silent: list[str]  # peers that have not told what is around their pages: it is missing
     hubs: list[LinkedPageJson]
     authorities: list[LinkedPageJson]
 
 
 def hits_json(
-    query: str, results: Set[str], titles: Mapping[str, str], silent: Set[str], found: HubsAndAuthorities
+    query: str,
+    results: Set[str],
+    titles: Mapping[str, str],
+    coverage: Coverage,
+    silent: Set[str],
+    found: HubsAndAuthorities,
 ) -> HitsJson:
     """Return the lists as programs get them."""
 
@@ -43,4 +50,4 @@ def hits_json(
         ]
 
     lists = pages(found.hubs), pages(found.authorities)
-    return HitsJson(query, len(results), found.n_pages, found.n_links, sorted(silent), *lists)
+    return HitsJson(query, len(results), found.n_pages, found.n_links, coverage, sorted(silent), *lists)

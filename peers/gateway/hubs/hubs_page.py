@@ -26,7 +26,7 @@ def hubs_page(reader: Reader, told: HitsJson) -> str:
         Here("/hubs", {"q": told.query}),
         query=told.query,
         count=reader.say("hubs_count", **numbers) if told.n_links else reader.say("hubs_none"),
-        is_covered=not told.silent,
+        is_covered=not (told.silent or told.coverage.missing),
         all_results=Wish(told.query).link(reader),
         authorities=_rows(reader, told.authorities, "hubs_links_to"),
         hubs=_rows(reader, told.hubs, "hubs_links_from"),
@@ -39,7 +39,7 @@ def _rows(reader: Reader, pages: Sequence[LinkedPageJson], text: str) -> list[_R
             each.url,
             each.title or address_of(each.url),
             address_of(each.url),
-            reader.say(text, links=each.links),
+            reader.say(text, links=each.n_links),
             each.is_result,
         )
         for each in pages

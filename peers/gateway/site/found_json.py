@@ -149,7 +149,6 @@ def found_json(
       related: queries; None where none were wanted.
       classes: of the mesh, None where it has none.
     """
-    relaxed = found.relaxed
     return FoundJson(
         query=query,
         terms=[printable(term) for term in found.terms],
@@ -159,12 +158,8 @@ def found_json(
         hits=[_hit(hit) for hit in found.hits],
         is_exact=found.is_exact,
         sort=found.order,
-        remarks=[RemarkJson(each.oddity, each.text, remark_text(_ENGLISH, each)) for each in found.remarks],
-        relaxed=RelaxedJson(
-            [word_of(entry, found.corrected or query) for entry in relaxed.nowhere],
-            relaxed.is_any,
-            relaxed.with_all,
-        ),
+        remarks=remarks_json(found),
+        relaxed=relaxed_json(query, found),
         next=found.next,
         is_cached=found.is_cached,
         facets=_facets(found.facets, classes) if found.facets else msgspec.UNSET,
@@ -174,6 +169,17 @@ def found_json(
         related=msgspec.UNSET if related is None else list(related),
         query_class=query_class(query),
     )
+
+
+def remarks_json(found: PagesFound) -> list[RemarkJson]:
+    return [RemarkJson(each.oddity, each.text, remark_text(_ENGLISH, each)) for each in found.remarks]
+
+
+def relaxed_json(query: str, found: PagesFound) -> RelaxedJson:
+    """Return the requirements that were given up. Args: query: as it was typed."""
+    relaxed = found.relaxed
+    nowhere = [word_of(entry, found.corrected or query) for entry in relaxed.nowhere]
+    return RelaxedJson(nowhere, relaxed.is_any, relaxed.with_all)
 
 
 def _hit(hit: FoundPage) -> HitJson:

@@ -412,8 +412,8 @@ def _result_page(
         answer=next((each for each in results[:ANSWERS_AMONG] if each.synopsis), None),
         total=found.total,
         count=_count(reader, found),
-        given_up=_given_up(reader, found.relaxed),
-        remarks=list(_remarks(reader, found, searched)),
+        given_up=given_up(reader, found.relaxed),
+        remarks=list(remarks_on(reader, found, searched)),
         meant=meant,
         is_corrected=bool(found.corrected),
         also_called=[_Filter(name, wish.link(reader, name)) for name in found.also_called],
@@ -638,9 +638,9 @@ def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
 def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies: str, query: str) -> _Result:
     has_title = bool(hit.title.strip())
     site = hit.host.rpartition("://")[2].removeprefix("www.")
-    cached = _way_to_version(hit) if hit.as_of else reader.link("/page", url=hit.url, q=query)
+    url, cached = ways_to(reader, hit, query)
     return _Result(
-        url=cached if is_of_files(hit.url) or hit.as_of else hit.url,
+        url=url,
         title=marked(hit.title, hit.title_highlights) if has_title else escape(address_of(hit.url)),
         plain_title=hit.title if has_title else hit.url,
         snippet=marked(hit.snippet, hit.highlights),
@@ -666,6 +666,12 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str, with_copies:
         with_copies=with_copies,
         also_at=[(url, address_of(url)) for url in hit.also_at],
     )
+
+
+def ways_to(reader: Reader, hit: FoundPage, query: str) -> tuple[str, str]:
+    """Return where a result leads, and where its stored copy is."""
+    stored = _way_to_version(hit) if hit.as_of else reader.link("/page", url=hit.url, q=query)
+    return stored if is_of_files(hit.url) or hit.as_of else hit.url, stored
 
 
 def _way_to_version(hit: FoundPage) -> str:
@@ -770,7 +776,8 @@ def _language_name(code: str) -> str:
     return LANGUAGE_NAMES.get(code, code[:FACET_NAME_CHARS_MAX])
 
 
-def _remarks(reader: Reader, found: PagesFound, query: str) -> Iterator[str]:
+def remarks_on(reader: Reader, found: PagesFound, query: str) -> Iterator[str]:
+    """Say how a query was read. Args: query: that was searched."""
     for remark in found.remarks:
         text = remark_text(reader, remark)
         if remark.oddity is Oddity.STORED_COPY:
@@ -785,7 +792,8 @@ def _remarks(reader: Reader, found: PagesFound, query: str) -> Iterator[str]:
         yield reader.say("nowhere", words=words)
 
 
-def _given_up(reader: Reader, relaxed: Relaxed) -> str:
+def given_up(reader: Reader, relaxed: Relaxed) -> str:
+    """Say that not all words are required; "" where they are."""
     if not relaxed.is_any:
         return ""
     if relaxed.with_all is None:

@@ -284,8 +284,8 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "live_about": "The crawl visits first what the best pages link to and promises most for this "
         "search: up to {pages:page}, in {seconds:second} at most, as politely as ever.",
         "live_fish": "Go on from pages that do not fit, too, and to other sites first",
-        "live_on": "{seconds} s: {stored} of {wanted:page} fetched, {new} new among the first; this page "
-        "loads itself again",
+        "live_on": "{seconds} s: {stored} of {wanted:page} fetched, {new} new among the first; what "
+        "comes next is shown by itself",
         "live_enough": "Over after {seconds} s: {stored} of {wanted:page} fetched, {new} new among the first",
         "live_time": "The time is over: {stored} of {wanted:page} fetched, {new} new among the first",
         "live_nothing_left": "No link is left to follow: {stored} of {wanted:page} fetched, {new} new among "
@@ -827,7 +827,8 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "live_about": "爬虫先访问最佳结果所链接的、最可能符合此次搜索的网页："
         "最多 {pages} 页，至多 {seconds} 秒，礼貌如常。",
         "live_fish": "也从不相关的网页继续，并优先其他网站",
-        "live_on": "{seconds} 秒：{wanted} 页中已取得 {stored} 页，前列有 {new} 条新结果；本页自动刷新",
+        "live_on": "{seconds} 秒：{wanted} 页中已取得 {stored} 页，前列有 {new} 条新结果；"
+        "之后的进展会自动显示",
         "live_enough": "{seconds} 秒后结束：{wanted} 页中已取得 {stored} 页，前列有 {new} 条新结果",
         "live_time": "时间已到：{wanted} 页中已取得 {stored} 页，前列有 {new} 条新结果",
         "live_nothing_left": "没有可跟随的链接了：{wanted} 页中已取得 {stored} 页，前列有 {new} 条新结果",

@@ -20,6 +20,9 @@ GROUPS: dict[str, Any] = {
     "is_exact": False,
     "n_grouped": 2,
     "coverage": {"slots": 8, "answered": 8, "missing": 0},
+    "remarks": [],
+    "relaxed": {"nowhere": [], "is_any": False, "with_all": None},
+    "corrected": "",
     "groups": [
         {
             "names": ["cat", "[b]prey"],
@@ -69,6 +72,28 @@ def test_groups_are_listed_with_the_places_of_their_results(gateway: FakeGateway
     assert lines[6:8] == ["others (1)", "   1. http://b.test/"]
     assert json.loads(run(gateway, "search", "jaguar", "--groups", "site", "--json")) == GROUPS
     assert result_of(gateway, "search", "jaguar", "--groups", "words", "--facets").exit_code == 2
+    assert result_of(gateway, "search", "jaguar", "--groups", "words", "--live").exit_code == 2
+
+
+def test_groups_tell_of_how_much_of_the_mesh_they_are_and_how_the_query_was_read(
+    gateway: FakeGateway,
+) -> None:
+    gateway.answers["/api/groups"] = {
+        **GROUPS,
+        "total": 1,
+        "coverage": {"slots": 8, "answered": 6, "missing": 2},
+        "remarks": [{"kind": "quote_open", "about": "", "text": "A closing quotation mark is missing"}],
+        "relaxed": {"nowhere": ["xyzzy"], "is_any": True, "with_all": 0},
+        "corrected": "jaguar",
+    }
+    lines = run(gateway, "search", '"jagaur xyzzy', "--groups", "words").splitlines()
+    assert lines[:5] == [
+        "the first 2 of at least 1 page, some of the words are enough",
+        "2 of 8 slots did not answer",
+        "a word is on no page: results for jaguar",
+        "A closing quotation mark is missing",
+        "on no page: xyzzy",
+    ]
 
 
 # --- A file of queries ---

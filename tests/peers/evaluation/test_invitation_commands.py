@@ -45,7 +45,13 @@ def _all_of_it(gateway: str, folder: Path) -> None:
     (folder / "token").write_text(UNLIMITED.admin_token)
     told = run("invite", pool, "--assessor", "ann", "--assessor", "bob", *token)
     assert (told["queries"], told["pages"]) == (1, 5)
-    assert run("judgements", pool, *token) == {"pages": 5, "assessors": []}
+    assert run("judgements", pool, *token) == {
+        "pages": 5,
+        "assessors": [],
+        "invited": ["ann", "bob"],
+    }
+    shown = CliRunner().invoke(app, ["eval", "judgements", str(pool), *map(str, token)]).stdout
+    assert "invited, nothing so far: ann, bob" in shown
     for each in told["links"]:
         _judge(each["url"], GRADES[each["assessor"]])
     # One grade was given in a terminal: it stays, and where the gateway has another that one counts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from peers.gateway.model.messages import (
     GatherNeighbours,
     NeighboursGathered,
     PagesFound,
+    Relaxed,
     SearchPages,
 )
 from peers.gateway.routes import application
@@ -54,6 +56,15 @@ def answer(order: Message) -> Message:
             remarks = (Remark(Oddity.NOT_DEFINED, "jaguar"),)
             return PagesFound(
                 order.ticket, ("jaguar",), 2, 0.0, Coverage(8, 8, 0), (said, hit(1)), remarks=remarks
+            )
+        case SearchPages(text="jaguar between:2026-11..2026-12"):
+            versions = replace(hit(0), as_of=9e8), replace(hit(0), as_of=9e8, fetched_at=7e8, until=8e8)
+            return PagesFound(order.ticket, ("jaguar",), 2, 0.0, Coverage(8, 8, 0), versions)
+        case SearchPages(text="jagaur"):
+            remarks = (Remark(Oddity.QUOTE_OPEN),)
+            found = PagesFound(order.ticket, ("jaguar",), 2, 0.0, Coverage(8, 8, 0), (hit(0), hit(3)))
+            return replace(
+                found, corrected="jaguar", remarks=remarks, relaxed=Relaxed(is_any=True, with_all=0)
             )
         case SearchPages(text="nowhere"):
             return PagesFound(order.ticket, (), 0, 0.0, Coverage(8, 4, 4), ())
@@ -127,8 +138,36 @@ async def test_the_page_of_groups_is_escaped_and_says_of_how_many_results_it_is(
     assert "结果分组" in reply.text
     assert "至少 1,234 个结果，以下为前 4 个。" in reply.text
     reply = await ask(application(backend), "/groups?q=nowhere")
-    assert "No page has these words." in reply.text
+    assert reply.text.count("No page has these words.") == 1
+    assert "The first 0" not in reply.text
     assert "Part of the mesh does not answer" in reply.text
+
+
+async def test_versions_of_a_page_have_ranks_and_ways_of_their_own(backend: FakeBackend) -> None:
+    _, answered = await told(backend, "/api/groups?q=jaguar+between:2026-11..2026-12&by=site")
+    [group] = answered["groups"]
+    assert [(each["rank"], each["as_of"], each["until"]) for each in group["hits"]] == [
+        (1, 9e8, 0.0),
+        (2, 9e8, 8e8),
+    ]
+    page = (await ask(application(backend), "/groups?q=jaguar+between:2026-11..2026-12&by=site")).text
+    assert re.findall(r'<h3 dir="auto"><a href="([^"]*)"', page) == [
+        f"/at/19980709160000/{URLS[0]}",
+        f"/at/19920307202640/{URLS[0]}",
+    ]
+
+
+async def test_groups_say_how_the_query_was_read(backend: FakeBackend) -> None:
+    _, answered = await told(backend, "/api/groups?q=jagaur&by=kind")
+    assert answered["corrected"] == "jaguar"
+    assert [each["query"] for each in answered["groups"]] == ["jaguar type:html", "jaguar type:pdf"]
+    assert [each["kind"] for each in answered["remarks"]] == ["quote_open"]
+    assert answered["relaxed"] == {"nowhere": [], "is_any": True, "with_all": 0}
+    page = (await ask(application(backend), "/groups?q=jagaur&by=kind")).text
+    assert "some of the words are enough" in page
+    assert "A word is on no page. Shown are results for" in page
+    assert "A closing quotation mark is missing" in page
+    assert 'href="/search?q=jaguar+type%3Apdf"' in page
 
 
 @pytest.mark.parametrize(
@@ -159,12 +198,12 @@ async def test_whoever_is_busy_says_so(path: str) -> None:
 async def test_hubs_and_authorities_are_found_around_the_results(backend: FakeBackend) -> None:
     status, answered = await told(backend, "/api/graph/hits?q=jaguar")
     assert status == 200
-    assert {each["url"]: each["links"] for each in answered["authorities"]} == {
+    assert {each["url"]: each["n_links"] for each in answered["authorities"]} == {
         URLS[0]: 1,
         URLS[1]: 1,
         LEAF: 2,
     }
-    assert {each["url"]: each["links"] for each in answered["hubs"]} == {HUB: 2, URLS[0]: 1, URLS[1]: 1}
+    assert {each["url"]: each["n_links"] for each in answered["hubs"]} == {HUB: 2, URLS[0]: 1, URLS[1]: 1}
     assert (answered["n_results"], answered["n_pages"], answered["n_links"]) == (4, 4, 4)
     assert answered["silent"] == ["bob"]
     assert {each["url"] for each in answered["hubs"] if each["is_result"]} == {URLS[0], URLS[1]}
@@ -174,6 +213,7 @@ async def test_hubs_and_authorities_are_found_around_the_results(backend: FakeBa
     assert "<script>alert" not in page.text
     none = await ask(application(backend), "/hubs?q=nowhere", headers=ZH)
     assert "这些结果周围没有已知的跨域名链接。" in none.text
+    assert "部分节点没有应答" in none.text, "half of the slots"
 
 
 async def test_without_links_in_the_policy_there_are_no_hubs_and_no_link_to_them(

@@ -15,11 +15,12 @@ HITS: dict[str, Any] = {
     "n_results": 40,
     "n_pages": 1_234,
     "n_links": 2_345,
+    "coverage": {"slots": 8, "answered": 8, "missing": 0},
     "silent": [],
     "hubs": [
-        {"url": "http://hub.test/[b]\x1b[2J", "title": "", "score": 0.5, "links": 7, "is_result": False}
+        {"url": "http://hub.test/[b]\x1b[2J", "title": "", "score": 0.5, "n_links": 7, "is_result": False}
     ],
-    "authorities": [{"url": "http://a.test/", "title": "A", "score": 0.75, "links": 9, "is_result": True}],
+    "authorities": [{"url": "http://a.test/", "title": "A", "score": 0.75, "n_links": 9, "is_result": True}],
 }
 
 
@@ -37,3 +38,16 @@ def test_authorities_and_hubs_are_listed(gateway: FakeGateway) -> None:
     assert json.loads(run(gateway, "graph", "hits", "crawler", "--json")) == HITS
     gateway.answers["/api/graph/hits"] = {**HITS, "silent": ["bob"]}
     assert "no answer from bob" in result_of(gateway, "graph", "hits", "crawler").stderr
+
+
+def test_where_no_links_are_known_the_next_step_is_told(gateway: FakeGateway) -> None:
+    none = {"n_results": 1, "n_pages": 0, "n_links": 0, "hubs": [], "authorities": []}
+    gateway.answers["/api/graph/hits"] = {
+        **HITS,
+        **none,
+        "coverage": {"slots": 8, "answered": 7, "missing": 1},
+    }
+    result = result_of(gateway, "graph", "hits", "crawler")
+    assert result.stdout == "0 links between domains, of 0 pages around 1 result\n"
+    assert "1 of 8 slots did not answer" in result.stderr
+    assert "`tianmesh policy undo --since`" in result.stderr

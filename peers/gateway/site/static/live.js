@@ -4,12 +4,15 @@
   const main = document.querySelector("main[data-goes-on]");
   if (!main) return;
   const look = async () => {
-    const answer = await fetch(location.href);
-    if (!answer.ok) return;
-    const now = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
-    for (const part of ["[role=status]", ".results"])
-      main.querySelector(part).replaceChildren(...now.querySelector(part).childNodes);
-    if ("goesOn" in now.dataset) setTimeout(look, 2000);
+    const answer = await fetch(location.href).catch(() => null);
+    if (answer?.status === 403 || answer?.status === 404) return location.reload(); // which says why
+    if (answer?.ok) {
+      const now = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
+      for (const part of ["[role=status]", ".results"])
+        main.querySelector(part).replaceChildren(...now.querySelector(part).childNodes);
+      if (!("goesOn" in now.dataset)) return;
+    }
+    setTimeout(look, 2000); // of a gateway that is busy, or away for a moment, too
   };
   setTimeout(look, 2000);
 })();

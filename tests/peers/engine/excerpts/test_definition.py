@@ -58,6 +58,8 @@ def test_a_query_asks_for_one_definition(query: str, term: str) -> None:
         ("index", "We made an index of all that was there.", NOTHING_SAID),
         ("index", "Reindex is a command that makes it anew.", NOTHING_SAID),
         ("index", "A bitmap index is a kind of list of numbers.", NOTHING_SAID),
+        ("index", "A document called index.html will be served for a folder.", NOTHING_SAID),
+        ("index", "Such a list of all the words is called an index.", NAMED),
         ("https", "https://www.example.org/a-long-address.html", NOTHING_SAID),
         ("索引", "索引是一种帮助查找记录的数据结构。", DEFINED),
         ("索引", "所谓“索引”，就是按词语排列的网页列表。", DEFINED),
