@@ -17,7 +17,7 @@ COMMANDS: Final = {
     ),
     "graph": LateCommand(
         "simulations.link_graphs.commands:app",
-        "Look at graphs of links, as `tianmesh export graph` writes them, and at the ranks of a mesh.",
+        "Look at graphs of links, as `tianmesh export graph` writes them, and at ranks and hubs of a mesh.",
     ),
     "report": LateCommand(
         "simulations.web_reports.commands:app",
