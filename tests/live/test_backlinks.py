@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.live.lab_process import Up, get, setting, tianmesh, up, wait_for
+from tests.live.lab_process import Up, get, search, setting, tianmesh, up, wait_for
 from tests.live.raw_web import answer, served
 
 pytestmark = pytest.mark.live
@@ -79,6 +79,7 @@ def test_pages_that_link_to_one_are_listed_by_each_gateway_and_go_with_their_lin
             status, page = get(lab.gateways()[0], f"/backlinks?url={TARGET}")
             assert status == 200
             assert "the second" in page
+            wait_for(lambda: len(search(lab.gateways()[0], "gneiss")["hits"]) == 4, "all pages in the index")
             wait_for(lambda: hits_of(lab)["silent"] == [], "the answers of both peers")
             hits = hits_of(lab)
             assert {each["url"] for each in hits["authorities"]} >= {TARGET, "http://c.test/"}
