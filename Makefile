@@ -20,10 +20,12 @@ demo: .venv/product
 # Those that compute go before those with real peers, which wait for a third of the time: three of these at once on
 # two cores, the longest first. What is timed goes after them, one by one: it needs the machine for itself.
 LONGEST = $(patsubst %,tests/live/test_%.py,campaign backup lab_launch lying_member addresses crash descriptors \
-  documented_commands every_page) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty importing topics \
-  regenerated_sites visiting_again aliases relay by_hand unreachable entities live_search inventing_member damaged_table)
+  documented_commands every_page) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty importing \
+  topics regenerated_sites visiting_again aliases relay by_hand unreachable entities live_search inventing_member \
+  damaged_table)
 LIVE = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell grep -rl 'mark.live' tests --include='test_*.py')))
-test: quick live
+test: quick
+	$(MAKE) live
 	$(BIN)/pytest -m 'timed and not more' --durations 20 $(LIVE)
 
 live: kernels

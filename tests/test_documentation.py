@@ -120,6 +120,15 @@ def test_every_test_that_is_named_exists() -> None:
     assert {name: path for name, path in named.items() if name not in there} == {}
 
 
+def test_the_glossary_has_each_word_once() -> None:
+    rows = re.findall(
+        r"^\| ([a-z][^|]*) \|", (ROOT / "CONVENTIONS.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    words = [word for row in rows for word in row.split(", ")]
+    assert len(words) > 50
+    assert sorted(words) == sorted(set(words))
+
+
 def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     linked = {target for target in re.findall(r"\]\(([^)#\s]+)", index) if "/" not in target}

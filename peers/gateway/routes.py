@@ -5,9 +5,9 @@ Whoever can reach a gateway under a name of its own (`_HostCheck`) may search; `
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -29,7 +29,7 @@ from peers.gateway.handling.requests import Refusal, is_ours, reader_of
 from peers.gateway.http.compression import Compression
 from peers.gateway.live_routes import LiveRoutes
 from peers.gateway.log_routes import LogRoutes
-from peers.gateway.page_routes import PageRoutes
+from peers.gateway.page_routes import Handler, PageRoutes
 from peers.gateway.reports import Reports
 from peers.gateway.site.command_json import (
     Failure,
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from peers.gateway.judgement_routes import JudgementRoutes
     from peers.gateway.submission_routes import ModerationRoutes, SubmissionRoutes
     from peers.gateway.topic_routes import TopicRoutes
-
-Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 def application(backend: Backend) -> Starlette:

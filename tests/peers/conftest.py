@@ -1,4 +1,4 @@
-"""What many tests of commands want."""
+"""Fixtures of tests of commands."""
 
 from __future__ import annotations
 

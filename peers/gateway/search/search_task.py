@@ -86,7 +86,7 @@ class SearchTask:
         self.reading = reading
         self.query = reading.query
         self.remarks = reading.remarks
-        may_define = "efine" in order.text or "EFINE" in order.text  # nearly no query has it
+        may_define = "define" in order.text.lower()  # nearly no query has it
         self.defined = _term_to_define(order.text) if may_define else ""
         self.digest = digest_of(order.text, order.order)
         self.cursor: Cursor | None = decode_cursor(order.cursor, self.digest) if order.cursor else None

@@ -11,7 +11,7 @@ from tests.peers.fake_gateway import FakeGateway
 
 
 def result_of(gateway: FakeGateway, *arguments: str | Path, typed: str | None = None) -> Result:
-    """What comes of a command, on a terminal of 80 columns. Args: typed: its standard input."""
+    """Run a command on a terminal of 80 columns. Args: typed: its standard input."""
     command = [*map(str, arguments), "--gateway", gateway.url]
     return CliRunner().invoke(application.app, command, input=typed, env={"COLUMNS": "80"})
 

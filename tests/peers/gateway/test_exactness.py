@@ -690,6 +690,8 @@ def test_pages_that_define_come_first_alike_and_pages_by_cursor_are_the_list(sta
             found = meshes[2].search("peer3", text, k=k, cursor=found.next)
         assert shown == [hit.url for hit in whole]
     assert [hit.url for hit in meshes[1].search("peer0", text, k=10, offset=20).hits] == shown[20:30]
+    spelled = meshes[1].search("peer0", "DeFiNe:crawler", k=100)
+    assert told(spelled)["hits"] == told(alone)["hits"]
     undefined = meshes[1].search("peer0", "define:epoch")
     assert undefined.hits
     assert Remark(Oddity.NOT_DEFINED, "epoch") in undefined.remarks
