@@ -34,7 +34,7 @@ from peers.engine.native.kernels import (
 from peers.engine.pages.document import Document
 from peers.engine.pages.site_names import names_of
 from peers.engine.pages.suggested_texts import texts_of_links, texts_of_title
-from peers.engine.postings.word_numbers import DistinctWords
+from peers.engine.postings.word_numbers import NO_FORM, PlacedNumbers, borrow_words, return_words
 from peers.kernel import Codes, Ints
 from peers.text.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX, cluster_atoms, cluster_terms
 from peers.text.characters import UNSEEN, character_classes, codes_of, fold_evenly, text_of
@@ -61,7 +61,6 @@ from peers.text.line_languages import (
     LANGUAGES,
     NONE,
     Runs,
-    function_masks,
     line_languages,
     other_languages,
     own_language,
@@ -70,7 +69,7 @@ from peers.text.line_languages import (
 from peers.text.runs import KIND_OF_CHARACTER, RunKind, clusters_of
 from peers.text.segmentation import segment_han
 from peers.text.spellings import SPELLED_CHARS_MAX, SPELLED_SHARE_MAX, marked_places, spelling_of
-from peers.text.stemming import MODEL_CHARS_MAX, NATIVE_STEMMERS, form_of, native_form_of, native_language
+from peers.text.stemming import MODEL_CHARS_MAX, NATIVE_STEMMERS, native_language
 
 # Characters of one field that are searchable; what is behind is stored but not found. The largest page of
 # a 268,800-page documentation web has 17 MB of HTML and about 6 million characters of text.
@@ -81,22 +80,18 @@ ANCHORS_MAX = 1000
 _BATCH_CHARS = 256 * 1024
 
 # The words of a site come again in every segment: some 6 MB.
-_FORMS_CACHED = 32_768
+_SPELLINGS_CACHED = 32_768
 
 _KINDS = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
 # As plain numbers: for a member of an enumeration numpy makes 64 bits of each kind that is compared with it.
 _SEPARATOR, _WORD, _HAN, _OTHER_CJK, _UNSPACED = map(int, RunKind)
-_FORMLESS = -1
-_UNKNOWN = -2
 _NATIVE = ("", *NATIVE_STEMMERS)
 _NATIVE_NUMBERS = {language: number for number, language in enumerate(_NATIVE)}
 # Of each of `LANGUAGES`, and at last, where NONE is found, of none.
 _NATIVE_OF = np.array([_NATIVE_NUMBERS[native_language(each)] for each in (*LANGUAGES, "")])
 _DIGITS = np.array(list(map(ord, DIGITS)))
 _IS_LINK = np.isin(np.arange(128), list(map(ord, LINKS)))
-_known_form_of = lru_cache(_FORMS_CACHED)(form_of)
-_known_spelling_of = lru_cache(_FORMS_CACHED)(spelling_of)
-_known_native_form_of = lru_cache(_FORMS_CACHED)(native_form_of)
+_known_spelling_of = lru_cache(_SPELLINGS_CACHED)(spelling_of)
 _LONG_FIELDS = (BODY, BOILERPLATE)  # the others have entries for spellings whatever the share
 _NO_RUNS: Ints = np.zeros(0, np.int64)
 _BREAK = "\n"  # between runs and texts; never part of a run
@@ -111,6 +106,12 @@ class _Vocabulary(defaultdict[str, int]):
 
     def numbers(self, terms: Sequence[str]) -> Ints:
         return np.fromiter(map(self.__getitem__, terms), np.int64, len(terms))
+
+    def new_numbers(self, terms: Sequence[str]) -> Ints:
+        """Return the numbers of terms that have none so far, each there once."""
+        first = len(self)
+        self.add_all(terms)
+        return np.arange(first, first + len(terms))
 
     def add_all(self, terms: Sequence[str]) -> None:
         """Give new terms the next numbers."""
@@ -176,60 +177,6 @@ def _unpacked(keys: Ints) -> list[str]:
     return kept.tobytes().decode("utf-32-le").split("\0")[:-1]
 
 
-class _WordNumbers:
-    """Numbers words, and their forms (`stemming`): each is looked at once, however often it occurs."""
-
-    def __init__(self, vocabulary: _Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._words = DistinctWords()
-        self._number_of: Ints = np.zeros(0, np.int64)  # by the word's place among the distinct ones
-        self._form_of: Ints = np.zeros(0, np.int64)  # likewise its form's number, or _FORMLESS
-        self._mask_of: Ints = np.zeros(0, np.int64)  # likewise of its `function_masks`
-        self._distinct: list[str] = []
-        # By language, likewise the number of a form that it has there alone, _UNKNOWN until it is met.
-        self._native_form_of: dict[str, Ints] = {}
-
-    def numbers(self, codes: Codes, starts: Ints, lengths: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return place, number and number of the form of each word, _FORMLESS for those that have none."""
-        found, new = self._words.find(codes, starts, np.minimum(lengths, TERM_CHARS_MAX))
-        if new:
-            vocabulary = self._vocabulary
-            first = len(vocabulary)
-            vocabulary.add_all(new)
-            forms = [vocabulary[form] if form else _FORMLESS for form in map(_known_form_of, new)]
-            numbers = np.arange(first, first + len(new))
-            self._number_of = np.concatenate([self._number_of, numbers])
-            self._form_of = np.concatenate([self._form_of, np.array(forms, np.int64)])
-            self._mask_of = np.concatenate([self._mask_of, function_masks(new)])
-            self._distinct += new
-        return found, self._number_of[found], self._form_of[found]
-
-    def function_masks(self, found: Ints) -> Ints:
-        """Return of which languages each word is a function word.
-
-        Args:
-          found: places of words.
-        """
-        return self._mask_of[found]
-
-    def native_forms(self, found: Ints, language: str) -> Ints:
-        """Return the number of each word's own form in a language, _FORMLESS where `numbers` has it.
-
-        Args:
-          found: places of words.
-        """
-        known = self._native_form_of.get(language, np.zeros(0, np.int64))
-        if len(known) < len(self._distinct):
-            more = np.full(len(self._distinct) - len(known), _UNKNOWN)
-            known = self._native_form_of[language] = np.concatenate([known, more])
-        for place in np.unique(found[known[found] == _UNKNOWN]).tolist():
-            word = self._distinct[place]
-            form = _known_native_form_of(word, language)
-            is_own = form != _known_form_of(word)
-            known[place] = self._vocabulary[form] if is_own else _FORMLESS
-        return known[found]
-
-
 class Occurrences(NamedTuple):
     """Every term and atom of some documents."""
 
@@ -249,7 +196,9 @@ class Inverter:
         self.lengths = np.zeros((n_documents, FIELD_COUNT), np.uint32)
         self._vocabulary = _Vocabulary()
         self._short_numbers = _ShortNumbers(self._vocabulary)
-        self._word_numbers = _WordNumbers(self._vocabulary)
+        self._words = borrow_words()
+        self._word_numbers = PlacedNumbers(self._words.texts, self._vocabulary.new_numbers)
+        self._form_numbers = PlacedNumbers(self._words.forms, self._vocabulary.numbers)
         self._streams: list[tuple[Ints, Ints]] = []  # (numbers, keys)
         self._marks: list[str] = []
         self._mark_keys: list[int] = []
@@ -296,8 +245,9 @@ class Inverter:
         return ["" if other == NONE else LANGUAGES[other] for other in self._others.tolist()]
 
     def finish(self) -> Occurrences:
-        """Return all that was added."""
+        """Return all that was added; the last that is asked of it."""
         self._flush_batch()
+        return_words(self._words)
         self._streams.append((self._vocabulary.numbers(self._marks), np.array(self._mark_keys, np.int64)))
         self._streams.append((self._vocabulary.numbers(self._names), np.array(self._name_keys, np.int64)))
         counts = np.zeros(len(self._vocabulary), np.int64)
@@ -355,11 +305,12 @@ class Inverter:
         keys = batch.run_keys[is_word]
         if len(batch.run_keys):
             starts, lengths = batch.run_starts[is_word], batch.run_lengths[is_word]
-            found, numbers, forms = self._word_numbers.numbers(batch.codes, starts, lengths)
-            self._count(numbers, keys)
-            masks = self._word_numbers.function_masks(found)
-            natives = self._natives_of_words(batch, is_word, masks)
-            self._add_forms(*self._with_native_forms(found, forms, keys, natives), batch)
+            found = self._words.find(batch.codes, starts, np.minimum(lengths, TERM_CHARS_MAX))
+            self._count(self._word_numbers.numbers(found), keys)
+            natives = self._natives_of_words(batch, is_word, self._words.mask_of[found])
+            forms, keys = self._with_native_forms(found, keys, natives)
+            has_form = forms != NO_FORM
+            self._add_forms(self._form_numbers.numbers(forms[has_form]), keys[has_form], batch)
 
     def _natives_of_words(self, batch: _Batch, is_word: NDArray[np.bool_], masks: Ints) -> list[Ints]:
         """Return the languages of words, places in `_NATIVE`, and a second one of those that may be in two.
@@ -386,18 +337,16 @@ class Inverter:
             each = [natives]
         return [of_lines[lines[is_word]] for of_lines in each]
 
-    def _with_native_forms(
-        self, found: Ints, forms: Ints, keys: Ints, natives: list[Ints]
-    ) -> tuple[Ints, Ints]:
-        """Return the forms of words and their keys, with those of the languages that they may be in."""
-        before = forms
-        all_forms, all_keys = forms, keys
+    def _with_native_forms(self, found: Ints, keys: Ints, natives: list[Ints]) -> tuple[Ints, Ints]:
+        """Return places of the forms of words and their keys, with those of languages that they may be in."""
+        before = all_forms = self._words.form_of[found]
+        all_keys = keys
         for of_words in natives:
-            own_forms = np.full(len(found), _FORMLESS)
+            own_forms = np.full(len(found), NO_FORM)
             for number in np.unique(of_words[of_words > 0]).tolist():
                 is_native = of_words == number
-                own_forms[is_native] = self._word_numbers.native_forms(found[is_native], _NATIVE[number])
-            is_own = (own_forms != _FORMLESS) & (own_forms != before)  # what two have alike counts once
+                own_forms[is_native] = self._words.native_forms(found[is_native], _NATIVE[number])
+            is_own = (own_forms != NO_FORM) & (own_forms != before)  # what two have alike counts once
             if is_own.any():
                 places = np.searchsorted(all_keys, keys[is_own])
                 all_forms = np.insert(all_forms, places, own_forms[is_own])
@@ -407,8 +356,6 @@ class Inverter:
 
     def _add_forms(self, forms: Ints, keys: Ints, batch: _Batch) -> None:
         """Add the forms of words, among which are those of numbers and models, and the compounds."""
-        has_form = forms != _FORMLESS
-        forms, keys = forms[has_form], keys[has_form]
         if numbers := batch.number_forms():
             number_keys, number_forms = self._numbered(numbers)
             places = np.searchsorted(keys, number_keys)
