@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
+from peers.engine.native.compiled import kernel
 from peers.engine.native.kernels import (
     ANCHORS,
     BODY,
@@ -35,7 +36,7 @@ from peers.engine.pages.document import Document
 from peers.engine.pages.site_names import names_of
 from peers.engine.pages.suggested_texts import texts_of_links, texts_of_title
 from peers.engine.postings.word_numbers import NO_FORM, PlacedNumbers, borrow_words, return_words
-from peers.kernel import Codes, Ints
+from peers.kernel import Bytes, Codes, Ints, Lengths
 from peers.text.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX, cluster_atoms, cluster_terms
 from peers.text.characters import UNSEEN, character_classes, codes_of, fold_evenly, text_of
 from peers.text.compounds import (
@@ -318,7 +319,7 @@ class Inverter:
         Args:
           is_word: which runs of the batch are. masks: of these, of which languages they are function words.
         """
-        lines = batch.lines()
+        lines = batch.lines
         firsts = _bounds(lines, NONE)[:-1]
         keys = batch.run_keys[firsts]
         documents, is_body = keys >> DOCUMENT_SHIFT, keys >> FIELD_SHIFT & 15 == BODY
@@ -429,12 +430,8 @@ class Inverter:
         self._count_length(keys)
 
     def _count_length(self, keys: Ints) -> None:
-        """Add occurrences to the lengths of their fields; keys ascending."""
-        fields = keys >> FIELD_SHIFT
-        bounds = _bounds(fields, NONE)
-        firsts, counts = bounds[:-1], bounds[1:] - bounds[:-1]
-        field, document = fields[firsts] & 15, keys[firsts] >> DOCUMENT_SHIFT
-        self.lengths[document, field] += counts.astype(np.uint32)
+        """Add occurrences to the lengths of their fields."""
+        _count_lengths(keys, self.lengths.reshape(-1))
 
 
 class _Texts(NamedTuple):
@@ -482,14 +479,13 @@ class _Batch:
         self._seen, folded = _seen(texts)
         self._text_keys = text_keys
         self.codes, text_lengths = _folded(self._seen) if folded is None else (folded, self._seen.lengths)
-        self.kinds = _KINDS[self.codes]
-        bounds = _bounds(self.kinds, _SEPARATOR)
-        # A bound is where the kind changes; what is between two is a run, or separators.
-        is_run = self.kinds[bounds[:-1]] != _SEPARATOR
-        self.run_starts = bounds[:-1][is_run]
-        self.run_lengths = (bounds[1:] - bounds[:-1])[is_run]
-        self.run_kinds = self.kinds[self.run_starts]
-        self.run_ends = self.run_starts + self.run_lengths
+        room = len(self.codes)
+        self.kinds, run_kinds = np.empty(room, np.uint8), np.empty(room, np.uint8)
+        starts, ends, lines = (np.empty(room, np.int64) for _ in range(3))
+        n_runs = _cut_runs(self.codes, _KINDS, self.kinds, starts, ends, run_kinds, lines)
+        self.run_starts, self.run_ends, self.run_kinds = starts[:n_runs], ends[:n_runs], run_kinds[:n_runs]
+        self.lines = lines[:n_runs]  # of each run, numbered from 0 without those that have no runs
+        self.run_lengths = self.run_ends - self.run_starts
         atom_counts = np.where(self.run_kinds == _WORD, 1, self.run_lengths)
         is_unspaced = self.run_kinds == _UNSPACED
         # Of each unspaced run, in order.
@@ -498,17 +494,8 @@ class _Batch:
         )
         atom_counts[is_unspaced] = _lengths(self.clusters)
         self._atom_counts = atom_counts
-        atoms_before = np.cumsum(atom_counts) - atom_counts
-        text_ends = np.cumsum(text_lengths)
-        text_of_run = np.searchsorted(text_ends, self.run_starts, "right")
-        text_atoms = np.bincount(text_of_run, atom_counts, len(texts)).astype(np.int64)
-        # One position stays free after each text, so that no phrase goes from one anchor into the next.
-        text_sizes = text_atoms + 1
-        sizes_before = np.cumsum(text_sizes) - text_sizes
-        is_first = np.diff(text_keys, prepend=-1) != 0
-        group_base = np.maximum.accumulate(np.where(is_first, sizes_before, 0))
-        text_base = text_keys + sizes_before - group_base - (np.cumsum(text_atoms) - text_atoms)
-        self.run_keys = text_base[text_of_run] + atoms_before
+        self.run_keys = np.empty(n_runs, np.int64)
+        _place_runs(self.run_starts, atom_counts, np.cumsum(text_lengths), text_keys, self.run_keys)
         self._text = text_of(self.codes)
         # With room around, so that no run has to care for the ends of the text.
         self._padded = np.zeros(len(self.codes) + 4, np.uint32)
@@ -518,13 +505,6 @@ class _Batch:
         self._after = self._padded[2:][self.run_ends[:-1]]
         is_word = self.run_kinds == _WORD
         self._is_apart_by_one = (self._gaps == 1) & is_word[:-1] & is_word[1:]
-
-    def lines(self) -> Ints:
-        """Return the line of each run, numbered from 0 without those that have no runs."""
-        is_first = np.zeros(len(self.run_starts) + 1, np.int64)
-        is_first[np.searchsorted(self.run_starts, np.flatnonzero(self.codes == ord(_BREAK)))] = 1
-        is_first[0] = 0
-        return np.cumsum(is_first[:-1])
 
     def telling(self, is_word: NDArray[np.bool_], masks: Ints) -> tuple[Ints, Ints]:
         """Return size and mask of each run, see `line_languages.Runs`; the masks of words are given."""
@@ -646,6 +626,32 @@ class _Batch:
         is_kept[1:] |= is_kind[:-1]  # a run, and the one character after it, which becomes the break
         codes: NDArray[np.uint32] = np.where(is_kind, self.codes, np.uint32(ord(_BREAK)))[is_kept]
         return codes.tobytes().decode("utf-32-le").removesuffix(_BREAK)
+
+
+@kernel
+def _cut_runs(
+    codes: Codes,
+    kind_of: Bytes,
+    kinds: Bytes,
+    starts: Ints,
+    ends: Ints,
+    run_kinds: Bytes,
+    lines: Ints,
+) -> int:
+    """Write the kind of each character, and start, end, kind and line of each run; return how many."""
+
+
+@kernel
+def _place_runs(run_starts: Ints, atom_counts: Ints, text_ends: Ints, text_keys: Ints, run_keys: Ints) -> int:
+    """Write the key of each run: that of its text, and how many atoms are before it in texts of the same.
+
+    One position stays free after each text, so that no phrase goes from one anchor into the next.
+    """
+
+
+@kernel
+def _count_lengths(keys: Ints, lengths: Lengths) -> int:
+    """Add 1 for each key to the length of its field; lengths of all fields, document after document."""
 
 
 def _lengths(lists: Sequence[Sized]) -> Ints:
