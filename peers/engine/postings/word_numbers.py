@@ -9,23 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
 from peers.engine.native.compiled import kernel
 from peers.kernel import Codes, Ints, Sums
+from peers.text.compounds import COMPOUND_PREFIX
 from peers.text.line_languages import function_masks
+from peers.text.spellings import spelling_of
 from peers.text.stemming import form_of, native_form_of
 
 Array = TypeVar("Array", Ints, Sums, Codes)
 
 _SEED: Final = hash("words")  # another one in every process
 
-NO_FORM: Final = 0  # the place of the form of words that have none
+NO_ENTRY: Final = 0  # the place of the entry of texts that have none
 _UNKNOWN: Final = -1
-# Code points of all words that are kept: some 65,000 words of eight letters, with their forms 15 MB.
+# Code points and entries that are kept: some 65,000 words of eight letters, with their forms 15 MB.
 KEPT_CODES_MAX: Final = 1 << 19
+KEPT_ENTRIES_MAX: Final = 1 << 17
 
 
 class DistinctWords:
@@ -87,37 +90,57 @@ class DistinctWords:
             _place_words(self._hashes[: self._count], self._slots)
 
 
-class KnownWords:
-    """Words in the order of their first use, and what does not depend on the text that they are in."""
+class KnownTexts:
+    """Words or signs between words, in the order of their first use, and the entry that is made of each."""
 
-    def __init__(self) -> None:
-        self._words = DistinctWords()
+    def __init__(self, entry_of: Callable[[str], str]) -> None:
         self.texts: list[str] = []
-        self.forms: list[str] = [""]  # entries, each once; the first is NO_FORM
-        self._form_places: dict[str, int] = {"": NO_FORM}
-        # By the place of a word: that of its form, and its `function_masks`.
-        self.form_of: Ints = np.zeros(0, np.int64)
-        self.mask_of: Ints = np.zeros(0, np.int64)
-        # By language, likewise the place of a form that it has there alone, _UNKNOWN until it is asked for.
-        self._native_form_of: dict[str, Ints] = {}
+        self.entries: list[str] = [""]  # each once; the first is that of NO_ENTRY
+        self.entry_of: Ints = np.zeros(0, np.int64)  # by the place of a text: that of its entry
+        self._make_entry = entry_of
+        self._distinct = DistinctWords()
+        self._places: dict[str, int] = {"": NO_ENTRY}
 
     @property
     def is_small(self) -> bool:
         """May it be kept?"""
-        return self._words.code_count <= KEPT_CODES_MAX
+        return self._distinct.code_count <= KEPT_CODES_MAX and len(self.entries) <= KEPT_ENTRIES_MAX
+
+    def find(self, codes: Codes, starts: Ints, lengths: Ints) -> Ints:
+        """Return the place of each text."""
+        found, new = self._distinct.find(codes, starts, lengths)
+        if new:
+            self.texts += new
+            entries = list(map(self.place_of, map(self._make_entry, new)))
+            self.entry_of = np.concatenate([self.entry_of, np.array(entries, np.int64)])
+        return found
+
+    def place_of(self, entry: str) -> int:
+        """Return the place of an entry, which is among them from now on."""
+        place = self._places.setdefault(entry, len(self.entries))
+        if place == len(self.entries):
+            self.entries.append(entry)
+        return place
+
+
+class KnownWords(KnownTexts):
+    """Words and their forms, with what else does not depend on the text that they are in."""
+
+    def __init__(self) -> None:
+        super().__init__(form_of)
+        self.mask_of: Ints = np.zeros(0, np.int64)  # by the place of a word: its `function_masks`
+        # By language, likewise the place of a form that it has there alone, _UNKNOWN until it is asked for.
+        self._native_form_of: dict[str, Ints] = {}
 
     def find(self, codes: Codes, starts: Ints, lengths: Ints) -> Ints:
         """Return the place of each word."""
-        found, new = self._words.find(codes, starts, lengths)
-        if new:
-            self.texts += new
-            forms = [self._place_of(form) for form in map(form_of, new)]
-            self.form_of = np.concatenate([self.form_of, np.array(forms, np.int64)])
+        found = super().find(codes, starts, lengths)
+        if new := self.texts[len(self.mask_of) :]:
             self.mask_of = np.concatenate([self.mask_of, function_masks(new)])
         return found
 
     def native_forms(self, found: Ints, language: str) -> Ints:
-        """Return the place of each word's own form in a language, NO_FORM where it is `form_of` the word.
+        """Return the place of each word's own form in a language, NO_ENTRY where it is `form_of` the word.
 
         Args:
           found: places of words.
@@ -128,15 +151,17 @@ class KnownWords:
             known = self._native_form_of[language] = np.concatenate([known, more])
         forms = known[found]
         for place in _distinct(found[forms == _UNKNOWN], len(known)):
-            form = self._place_of(native_form_of(self.texts[place], language))
-            known[place] = NO_FORM if form == self.form_of[place] else form
+            form = self.place_of(native_form_of(self.texts[place], language))
+            known[place] = NO_ENTRY if form == self.entry_of[place] else form
         return known[found]
 
-    def _place_of(self, form: str) -> int:
-        place = self._form_places.setdefault(form, len(self.forms))
-        if place == len(self.forms):
-            self.forms.append(form)
-        return place
+
+class Known(NamedTuple):
+    """All that is known."""
+
+    words: KnownWords
+    spellings: KnownTexts  # of words as they are written
+    compounds: KnownTexts
 
 
 class PlacedNumbers:
@@ -162,21 +187,21 @@ class PlacedNumbers:
 
 
 # At most one, of whoever was done last; without it the next segment finds out all of its words anew.
-_kept: list[KnownWords] = []
+_kept: list[Known] = []
 
 
-def borrow_words() -> KnownWords:
-    """Return words that are known, for one thread until it returns them."""
+def borrow_known() -> Known:
+    """Return what is known, for one thread until it returns it."""
     try:
         return _kept.pop()
     except IndexError:
-        return KnownWords()
+        return Known(KnownWords(), KnownTexts(spelling_of), KnownTexts(COMPOUND_PREFIX.__add__))
 
 
-def return_words(words: KnownWords) -> None:
-    """Keep words for the next segment, unless they are too many."""
-    if words.is_small:
-        _kept[:] = [words]
+def return_known(known: Known) -> None:
+    """Keep what is known for the next segment, unless it is too much."""
+    if all(each.is_small for each in known):
+        _kept[:] = [known]
 
 
 def _distinct(places: Ints, n_places: int) -> list[int]:

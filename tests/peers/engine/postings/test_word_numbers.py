@@ -10,11 +10,11 @@ from peers.engine.pages.document import Document
 from peers.engine.postings import word_numbers
 from peers.engine.postings.word_numbers import (
     KEPT_CODES_MAX,
-    NO_FORM,
+    NO_ENTRY,
     DistinctWords,
     KnownWords,
-    borrow_words,
-    return_words,
+    borrow_known,
+    return_known,
 )
 from peers.engine.segments.builder import build_encoded, pack_strings, pack_texts, prepared
 from peers.text.analysis import are_atom_keys, is_atom_key
@@ -59,14 +59,14 @@ def test_forms_are_known_of_each_word() -> None:
     words = KnownWords()
     for batch in (["hauses", "running", "x900"], ["runs", "hauses", "der"]):
         found = np.array(found_in(words, batch), np.int64)
-        assert [words.forms[place] for place in words.form_of[found]] == list(map(form_of, batch))
+        assert [words.entries[place] for place in words.entry_of[found]] == list(map(form_of, batch))
         for language in ("de", "fr", "de"):
-            own = [words.forms[place] for place in words.native_forms(found, language)]
+            own = [words.entries[place] for place in words.native_forms(found, language)]
             native = [native_form_of(word, language) for word in batch]
             assert own == [
                 form if form != form_of(word) else "" for word, form in zip(batch, native, strict=True)
             ]
-    assert words.forms[NO_FORM] == ""
+    assert words.entries[NO_ENTRY] == ""
 
 
 def test_what_is_known_of_words_changes_no_segment() -> None:
@@ -85,13 +85,13 @@ def test_what_is_known_of_words_changes_no_segment() -> None:
 
 def test_words_are_kept_for_one_at_a_time_until_they_are_too_many() -> None:
     word_numbers._kept.clear()
-    words = borrow_words()
-    assert borrow_words() is not words
-    return_words(words)
-    assert borrow_words() is words
-    found_in(words, [f"{number:064}" for number in range(KEPT_CODES_MAX // 64 + 1)])
-    return_words(words)
-    assert borrow_words() is not words
+    known = borrow_known()
+    assert borrow_known() is not known
+    return_known(known)
+    assert borrow_known() is known
+    found_in(known.words, [f"{number:064}" for number in range(KEPT_CODES_MAX // 64 + 1)])
+    return_known(known)
+    assert borrow_known() is not known
 
 
 @given(st.lists(any_text | st.just("")))
