@@ -54,6 +54,7 @@ from peers.gateway.model.messages import (
     WhyIdleAnswered,
 )
 from peers.gateway.model.readiness_json import HealthJson
+from peers.gateway.model.sentences import Put, sentences_in
 from peers.gateway.openapi import openapi
 from peers.gateway.related_search import search_and_relate
 from peers.gateway.reports import Reports
@@ -244,14 +245,14 @@ class ApiRoutes:
         if url is None:
             raise Refusal(400, "give a URL with http:// or https:// in the parameter url")
         answered = await self._backend.ask(lambda ticket: AskWhy(ticket, url), WhyAnswered)
-        return responses.json(url_json(answered))
+        return responses.json(url_json(answered, _sentences_for(request)))
 
     async def why_idle(self, request: Request) -> Response:
         """Return the fetches of every peer, why the rest waits, and a member's word if wanted."""
         self._access.check_admin(request, TokenRight.READ)
         about = member_parameters(request)
         answered = await self._backend.ask(lambda ticket: AskWhyIdle(ticket, *about), WhyIdleAnswered)
-        return responses.json(idle_json(answered))
+        return responses.json(idle_json(answered, _sentences_for(request)))
 
     async def healthz(self, request: Request) -> Response:
         """Whether this peer lives; whether the mesh can be asked, `readyz` tells."""
@@ -275,6 +276,11 @@ class ApiRoutes:
         media_type = media_type_for(request.headers.get("accept", ""))
         headers = {**responses.SAFE_HEADERS, "vary": "accept"}
         return Response(self._backend.metrics(media_type), media_type=media_type, headers=headers)
+
+
+def _sentences_for(request: Request) -> Put:
+    """Return how sentences are made in the language that a program asks for, English if for none."""
+    return sentences_in(request.query_params.get("lang", ""))
 
 
 def _search_of(request: Request) -> SearchRequest:
