@@ -9,7 +9,7 @@ from mesh.actors.conduct import Offence
 from peers.crawler.explanations import DelayBy, DueBy, Hold, IndexState, UrlState
 from peers.crawler.model.web_request import FailureReason
 
-_TIMES: Final = {
+_TIMES: Final[Mapping[str, str]] = {
     "for ever": "永久",
     "never": "永不",
     "now": "现在",
@@ -21,7 +21,7 @@ _TIMES: Final = {
     "{number} days": "{number} 天",
 }
 
-_STATES: Final = {
+_STATES: Final[Mapping[str, str]] = {
     UrlState.UNKNOWN: "未知",
     UrlState.QUEUED: "排队中",
     UrlState.FETCHING: "正在抓取",
@@ -49,7 +49,7 @@ _STATES: Final = {
     IndexState.GONE: "不在索引中：该网页已不存在，或要求不被索引",
 }
 
-_HOLDS: Final = {
+_HOLDS: Final[Mapping[str, str]] = {
     Hold.NOT_HELD: "其槽正在移交",
     Hold.STOPPED: "抓取正在结束",
     Hold.UNLICENSED: "没有抓取许可，因为应答的成员太少",
@@ -73,7 +73,7 @@ _HOLDS: Final = {
     "ready": "就绪",
 }
 
-_ADVICE: Final = {
+_ADVICE: Final[Mapping[str, str]] = {
     "wait": "请等待",
     "wait: slots are handed over, which `tianmesh status` shows": (
         "请等待：正在移交槽，可用 `tianmesh status` 查看"
@@ -123,7 +123,7 @@ _ADVICE: Final = {
     "nothing is wrong: it fetches as much as it may": "一切正常：抓取已达允许的上限",
 }
 
-_CRAWLS: Final = {
+_CRAWLS: Final[Mapping[str, str]] = {
     "no peer has answered: `tianmesh status` shows who lives": (
         "没有节点应答：`tianmesh status` 显示哪些节点在运行"
     ),
@@ -154,7 +154,7 @@ _CRAWLS: Final = {
     "{sentence}.": "{sentence}。",
 }
 
-_URLS: Final = {
+_URLS: Final[Mapping[str, str]] = {
     "nobody crawls anything: no live member has a share of the slots; `tianmesh status` says why": (
         "没有节点在抓取：在线成员都没有分得槽；原因见 `tianmesh status`"
     ),
@@ -220,7 +220,7 @@ _URLS: Final = {
 }
 
 # Of reasons that stand in the outcome of a visit: sentences, and those that are told as they are.
-_REASONS: Final = {
+_REASONS: Final[Mapping[str, str]] = {
     "the policy of the mesh does not want it": "网格的策略不收录它",
     "no rule of the policy matches it": "策略中没有与之匹配的规则",
     "the policy sets a limit of pages or depth": "策略限定了网页数或深度",
@@ -281,7 +281,7 @@ _REASONS: Final = {
     FailureReason.UNASKED_304: "无故应答 304",
 }
 
-_ROWS: Final = {
+_ROWS: Final[Mapping[str, str]] = {
     "url": "网址",
     "slot": "槽",
     "answered by": "应答者",
@@ -387,7 +387,7 @@ _ROWS: Final = {
     "{pages:page} of the whole mesh": "全网 {pages} 个网页",
 }
 
-_MEMBERS: Final = {
+_MEMBERS: Final[Mapping[str, str]] = {
     "nobody answers for {slots:slot} yet": "{slots} 个槽尚无节点应答",
     "{peers:more peer}": "另有 {peers} 个节点",
     "{peer} brings or compares what belongs to {slots:slot}": "{peer} 正在传送或核对 {slots} 个槽的内容",
