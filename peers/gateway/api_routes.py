@@ -19,7 +19,7 @@ from mesh.membership.model.messages import (
     DecreesInForce,
     PublishDecree,
 )
-from mesh.urls import WITH_LOGIN, canonical_with_ftp, has_login, hostname_of, origin_of
+from mesh.urls import NO_URL, WITH_LOGIN, canonical_with_ftp, has_login, hostname_of, origin_of
 from peers.crawler.fetching.contact import ADVICE
 from peers.engine.queries.query import Sort
 from peers.gateway.asked_pages import asked_pages
@@ -64,6 +64,7 @@ from peers.gateway.site.command_json import (
     DrainRequest,
     Imported,
     Published,
+    RefusedUrl,
     Seeded,
     Seeds,
     ToDecree,
@@ -148,13 +149,13 @@ class ApiRoutes:
             self._access.check_admin(request)
         given = _seeds_in(await body_of(request))
         urls: dict[str, None] = {}
-        invalid: list[str] = []
+        invalid: list[RefusedUrl] = []
         for text in given.urls:
             url = canonical_with_ftp(text)
             if url is None:
-                invalid.append(text[:200])
+                invalid.append(RefusedUrl(text[:200], NO_URL))
             elif has_login(text):
-                invalid.append(f"{url[:200]} {WITH_LOGIN}")
+                invalid.append(RefusedUrl(url[:200], WITH_LOGIN))
             else:
                 urls[url] = None
         if not urls:

@@ -833,7 +833,7 @@ def _operations_loaded_late() -> tuple[_Operation, ...]:
     from peers.gateway.grouping.groups import GROUPED_MAX, GroupedBy
     from peers.gateway.grouping.groups_json import GroupsJson
     from peers.gateway.hub_routes import LISTED_MAX, SHOWN
-    from peers.gateway.hubs.hubs_json import HitsJson
+    from peers.gateway.hubs.hubs_json import HubsJson
 
     by = _Parameter("by", "what tells groups apart", {"enum": list(GroupedBy), "default": GroupedBy.WORDS})
     return (
@@ -848,11 +848,11 @@ def _operations_loaded_late() -> tuple[_Operation, ...]:
         ),
         _Operation("/groups", "get", "The same as a page", _HTML, (_QUERY, by, _LANGUAGE)),
         _Operation(
-            "/api/graph/hits",
+            "/api/graph/hubs",
             "get",
             "Hubs and authorities around the first results of a search, if the policy of the mesh has "
             "`[link_graph]`; links within a domain do not count",
-            HitsJson,
+            HubsJson,
             (
                 _QUERY,
                 _Parameter(
