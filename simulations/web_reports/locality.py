@@ -131,7 +131,8 @@ def _targets(graph: LinkGraph, starts: Ints, level: Ints) -> Ints:
     """Return what the pages of a level link to, one after the other."""
     counts = starts[level + 1] - starts[level]
     before = np.repeat(np.cumsum(counts) - counts, counts)
-    return graph.target[np.repeat(starts[level], counts) + np.arange(counts.sum()) - before]
+    targets: Ints = graph.target[np.repeat(starts[level], counts) + np.arange(counts.sum()) - before]
+    return targets
 
 
 def _likeness(pages: _Pages, first: Ints, second: Ints) -> Likeness:
