@@ -51,7 +51,7 @@ class DueBy(StrEnum):
 
 
 class DelayBy(StrEnum):
-    """What the delay of a host follows from."""
+    """The reasons for the delay of a host."""
 
     ROBOTS = "Crawl-delay of its robots.txt"
     ANSWER = "delay_factor of the peer's settings"

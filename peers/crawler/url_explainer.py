@@ -285,7 +285,7 @@ class UrlExplainer:
         )
 
     def _delay(self, state: HostState | None, seconds: float) -> tuple[float, DelayBy, int]:
-        """Return how long the host is left alone after a question, and what decides it, with a rule's number.
+        """Return the seconds the host is left alone after a question, the reason, and the number of its rule.
 
         Args:
           seconds: that its last answer took.

@@ -27,7 +27,7 @@ DISTANCES: Final = 5
 KINDS: Final = ("same domain", "siblings", "other domain", "random")  # the order that the book has
 
 
-class Likeness(msgspec.Struct, frozen=True):
+class PairCosines(msgspec.Struct, frozen=True):
     """How alike the pages of pairs are."""
 
     pairs: int
@@ -37,14 +37,14 @@ class Likeness(msgspec.Struct, frozen=True):
 
 
 class Locality(msgspec.Struct, frozen=True):
-    """How alike pages are, by what joins them."""
+    """How alike pages are, by the links between them."""
 
     part: str  # why it is of a part only; "" for all of it
     pages: int
     worded: int  # of these: with words that not all have
     links: int
-    kinds: dict[str, Likeness]  # by `KINDS`; siblings are linked from one page
-    distances: list[Likeness]  # by the links on the shortest way, from 1
+    kinds: dict[str, PairCosines]  # by `KINDS`; siblings are linked from one page
+    distances: list[PairCosines]  # by the links on the shortest way, from 1
     is_in_the_books_order: bool | None  # None where a kind has no pairs
 
 
@@ -128,20 +128,20 @@ def _by_distance(graph: LinkGraph, random: np.random.Generator) -> list[tuple[In
 
 
 def _targets(graph: LinkGraph, starts: Ints, level: Ints) -> Ints:
-    """Return what the pages of a level link to, one after the other."""
+    """Return the targets of the pages of a level, one after the other."""
     counts = starts[level + 1] - starts[level]
     before = np.repeat(np.cumsum(counts) - counts, counts)
     targets: Ints = graph.target[np.repeat(starts[level], counts) + np.arange(counts.sum()) - before]
     return targets
 
 
-def _likeness(pages: _Pages, first: Ints, second: Ints) -> Likeness:
+def _likeness(pages: _Pages, first: Ints, second: Ints) -> PairCosines:
     is_pair = (first != second) & pages.is_worded[first].astype(bool) & pages.is_worded[second].astype(bool)
     is_pair &= (pages.contents[first] != pages.contents[second]) | (pages.contents[first] == 0)
     first, second = first[is_pair], second[is_pair]
     if not len(first):
-        return Likeness(0, None, None, None)
+        return PairCosines(0, None, None, None)
     products = pages.vectors[first].multiply(pages.vectors[second])
     cosines: Floats = np.asarray(products.sum(axis=1)).ravel()
     error = float(cosines.std() / np.sqrt(len(cosines)))
-    return Likeness(len(cosines), float(cosines.mean()), error, float(np.median(cosines)))
+    return PairCosines(len(cosines), float(cosines.mean()), error, float(np.median(cosines)))

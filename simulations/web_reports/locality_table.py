@@ -8,7 +8,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from mesh.counts import counted
-from simulations.web_reports.locality import Likeness, Locality
+from simulations.web_reports.locality import Locality, PairCosines
 
 ORDERS = {
     True: "as in the book: same domain > siblings > other domain > random",
@@ -36,7 +36,7 @@ def locality_table(found: Locality) -> RenderableType:
     return Group(table, Text("\n".join(lines)))
 
 
-def _cells(likeness: Likeness, random: float | None) -> tuple[str, ...]:
+def _cells(likeness: PairCosines, random: float | None) -> tuple[str, ...]:
     mean, error, median = likeness.mean, likeness.error, likeness.median
     if mean is None or error is None or median is None:
         return "0", "", "", "", ""

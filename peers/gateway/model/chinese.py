@@ -1,4 +1,4 @@
-"""Sentences that are put together of facts in Chinese, by what they are in English: see `sentences`."""
+"""Sentences that are put together of facts, in Chinese, by the English ones: see `sentences`."""
 
 from __future__ import annotations
 

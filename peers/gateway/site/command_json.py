@@ -12,7 +12,7 @@ from peers.crawler.model.course import UNLIMITED
 
 
 class RefusedUrl(msgspec.Struct, frozen=True):
-    """What was given for a URL and is not visited, without a login."""
+    """A text that was given for a URL and is not visited, without its login."""
 
     url: str
     reason: str  # a sentence with the URL as its subject

@@ -51,8 +51,7 @@ class CountsLookup(Errand):
         self._epoch = ownership.serving_epoch
         self._slices: dict[str, dict[int, SliceCounts]] = {}  # by peer
         self._together: dict[str, ContentCounts] = {}
-        self._liars: list[str] = []
-        self._silent: list[str] = []
+        self._left_out: dict[str, bool] = {}  # peers that lie, and those that are silent: False
         self._slots = ownership.slots_answered
         self._places = dict.fromkeys(self._slots, b"")  # of those that have more to tell
         if not self._places:
@@ -88,14 +87,14 @@ class CountsLookup(Errand):
         return self._go_on(now)
 
     def _leave_out(self, round_: Round, peer: str, now: float) -> list[Send]:
-        self._drop(round_, peer)
-        self._liars.append(peer)
+        self._drop(round_, peer, is_liar=True)
         if not (self._together or self._places):
             return self.refuse(f"{peer} counts what was not asked for")
         return self._go_on(now)
 
-    def _drop(self, round_: Round, peer: str) -> None:
+    def _drop(self, round_: Round, peer: str, *, is_liar: bool) -> None:
         round_.settle(peer)
+        self._left_out[peer] = is_liar
         for told in (self._slices, self._together, self._places):
             told.pop(peer, None)
 
@@ -106,8 +105,7 @@ class CountsLookup(Errand):
             return self._round.wake(now)
         late = sorted(self._places if is_late else self._round.waiting)
         for peer in late:
-            self._drop(self._round, peer)
-        self._silent += late
+            self._drop(self._round, peer, is_liar=False)
         if not (self._together or self._places):
             return self.refuse(f"no counts of {', '.join(late)}")
         return self._go_on(now)
@@ -131,8 +129,11 @@ class CountsLookup(Errand):
         order = self._order
         left_s = order.starts_s + (self._behind + 1) * order.slice_s - now
         told = tuple(slices[number] for number in sorted(slices))
-        left_out, silent = tuple(sorted(self._liars)), tuple(sorted(self._silent))
-        missing_share = sum(self._slots[peer] for peer in left_out + silent) / sum(self._slots.values())
+        left_out, silent = (
+            tuple(sorted(peer for peer, is_liar in self._left_out.items() if is_liar is wanted))
+            for wanted in (True, False)
+        )
+        missing_share = sum(map(self._slots.__getitem__, self._left_out)) / sum(self._slots.values())
         return self._end(
             CountsSummed(self.ticket, self._behind, told, together, left_s, left_out, silent, missing_share)
         )

@@ -245,7 +245,7 @@ def peer_rows(facts: CrawlFacts, put: Put = in_english) -> Iterator[Row]:
 
 
 def _rest_rows(facts: CrawlFacts, put: Put) -> Iterator[Row]:
-    """Yield what is told of a peer only where there is something to tell."""
+    """Yield the facts that a peer tells only where there are some."""
     if facts.next_s is not None:
         yield "next", put("a host may be asked {when}", when=when(facts.next_s, facts.at_s, put))
     if facts.answers:
