@@ -1,7 +1,7 @@
 """Experiments: each a small file of parameters, a run from a seed, rows and a figure.
 
-A `study` is an experiment, `catalogue` has all of them; `sweep` repeats one over values of its parameters, on
-all cores or a cluster; `figures`, `tables` and `report` show what came of it (`commands`).
+Each is a `Study` (`outcomes`), `catalogue` has all of them; `sweep` repeats one over values of its parameters,
+on all cores or a cluster; `report` shows what came of it (`commands`).
 
 - machines: `plan` (how many somebody needs), `speedup` and `balance` (the book's figures 6-5 to 6-7),
   `machines` (which part of them binds), `politeness` (where more stop helping), `weights` (the thesis's rule

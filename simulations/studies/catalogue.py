@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from simulations.outcomes.study import Study
 from simulations.studies import (
     balance,
     cache,
@@ -23,7 +24,6 @@ from simulations.studies import (
     speedup,
     weights,
 )
-from simulations.studies.study import Study
 
 STUDIES: Final[dict[str, Study]] = {
     each.STUDY.name: each.STUDY
@@ -37,7 +37,7 @@ STUDIES: Final[dict[str, Study]] = {
         politeness,
         freshness,
         orders,
-        pagerank,
+            pagerank,
         search,
         multicast,
         postings,

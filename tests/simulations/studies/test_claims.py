@@ -15,6 +15,7 @@ import pytest
 from mesh.trace import write_trace
 from simulations.model.flow import Flow
 from simulations.model.hosts import drawn_hosts
+from simulations.outcomes.study import Claim, Outcome, Row
 from simulations.studies import (
     balance,
     cache,
@@ -31,7 +32,6 @@ from simulations.studies import (
 from simulations.studies.catalogue import STUDIES
 from simulations.studies.crawls import SLOTS
 from simulations.studies.postings import SEARCHED
-from simulations.studies.study import Claim, Outcome, Row
 from simulations.traces.columns import columns_of
 from tests.simulations.studies.test_studies import small
 from tests.simulations.traces.test_columns import recorded
