@@ -1,4 +1,4 @@
-"""What every experiment is made of, and what becomes of it: nothing here knows a single one.
+"""The parts of every experiment, and of its results: nothing here knows a single one.
 
 A `study` is an experiment: parameters, a run from a seed, rows, claims of its source; `figures` draws them,
 `tables` are for terminals, CSV and JSON. The experiments are in `studies`.

@@ -329,7 +329,11 @@ def test_a_gateway_that_makes_up_clients_leaves_those_of_others_their_places_and
     log.wake(now)
     queries = [f"glacier {number}" for number in range(4)]  # in which the order of gateways differs
     for query in queries:
-        for peer, clients, url in (("bob", 5, "http://a/"), ("eve", 200, "http://x/"), ("dan", 5, "http://a/")):
+        for peer, clients, url in (
+            ("bob", 5, "http://a/"),
+            ("eve", 200, "http://x/"),
+            ("dan", 5, "http://a/"),
+        ):
             row = LogRow(query, ((1, 10),), ((1, url),))
             rows = tuple(told(query, client, 24, row) for client in range(clients))
             log.receive(Address(peer, "query_log"), SearchesTold(1, rows), now)
