@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from mesh.actors.actor import Message, Send
 from mesh.actors.ownership import Ownership
-from mesh.urls import host_of, is_canonical
+from mesh.urls import is_canonical
 from peers.gateway.errands.team_errand import TeamErrand
 from peers.gateway.model.member_lines import harmless
 from peers.gateway.model.messages import BacklinksFound, FindBacklinks
 from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks
-from peers.policy.rules import EVERYTHING, Policy, is_below
+from peers.policy.rules import EVERYTHING, Policy
 
 
 class BacklinksLookup(TeamErrand):
@@ -66,4 +66,4 @@ class BacklinksLookup(TeamErrand):
 
     def _is_hidden(self, url: str) -> bool:
         """Is a page shown to nobody, or not to this reader?"""
-        return self._policy.is_taken_down(url) or is_below(host_of(url), self._order.hidden)
+        return not self._policy.shows(url, self._order.hidden)

@@ -14,7 +14,7 @@ from peers.gateway.errands.roundup import Roundup
 from peers.gateway.model.member_lines import harmless
 from peers.gateway.model.messages import GatherNeighbours, NeighboursGathered
 from peers.link_graph.wire_messages import ListNeighbours, MarkedPage, NeighboursListed, PageNeighbours
-from peers.policy.rules import Policy, is_below
+from peers.policy.rules import Policy
 
 
 class NeighbourRoundup(Roundup):
@@ -79,9 +79,7 @@ class NeighbourRoundup(Roundup):
 
     def _is_shown(self, url: str) -> bool:
         """May the reader see a page?"""
-        if not is_canonical(url) or self._policy.is_taken_down(url):
-            return False
-        return not is_below(host_of(url), self._order.hidden)
+        return is_canonical(url) and self._policy.shows(url, self._order.hidden)
 
     def _gathered(self, now: float) -> Message:
         silent = tuple(sorted({*self._urls, *self._marks} - self._told.keys()))
