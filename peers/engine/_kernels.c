@@ -22,12 +22,15 @@
 #include "peers/engine/excerpts/windows.h"
 #include "peers/engine/postings/word_numbers.h"
 #include "peers/engine/mending/dictionary_scan.h"
+#include "peers/engine/segments/inversion.h"
 
 #define ALL_KERNELS(EACH) \
     EACH(begin_slices) \
     EACH(build_postings) \
     EACH(choose_fragments) \
     EACH(count_allowed) \
+    EACH(count_lengths) \
+    EACH(cut_runs) \
     EACH(documents_of) \
     EACH(find) \
     EACH(find_classes) \
@@ -53,6 +56,7 @@
     EACH(normalise) \
     EACH(number_tokens) \
     EACH(pack_entries) \
+    EACH(place_runs) \
     EACH(place_words) \
     EACH(rank) \
     EACH(read_heads) \
@@ -63,6 +67,7 @@
     EACH(select_best) \
     EACH(sketch_text) \
     EACH(slice_postings) \
+    EACH(sort_strings) \
     EACH(sounding_entries) \
     EACH(sum_blocks) \
     EACH(sum_lengths) \
@@ -101,6 +106,7 @@
     EACH(PIECES_DONE) \
     EACH(PROGRESS_SIZE) \
     EACH(CHARS_DONE) \
+    EACH(NO_RUN) \
     EACH(NUMBER) \
     EACH(PACKED_BITS) \
     EACH(PACKED_CHARS_MAX) \
@@ -129,6 +135,7 @@
     EACH(START) \
     EACH(SUM_BLOCK_BYTES) \
     EACH(TERM_MASK) \
+    EACH(TEXT_BREAK) \
     EACH(TITLE) \
     EACH(TOTAL) \
     EACH(TYPED_BYTES_MAX) \
