@@ -15,7 +15,8 @@ such orphans (prctl(2), PR_SET_CHILD_SUBREAPER), which is the one that asked, fo
 What differs from a process that is started anew: the seed of its hashes is that of the source (runs under
 several are simulated), and `/proc` has the source's command line. Started anew as ever are the processes in
 which a peer takes pages apart and builds segments; the nodes of `tianmesh start` and `demo`; what documented
-commands start; and programs, users, networks, limits and environments that are not those of the tests.
+commands start; and programs, users, limits and environments that are not those of the tests. A network of its
+own a child enters itself.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -66,6 +67,8 @@ LOADED: Final = (
     "typer._adapters",  # what typer loads when it meets the first option; another version may have another
 )
 SET_CHILD_SUBREAPER: Final = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
+CLONE_NEWNET: Final = 0x40000000  # of linux/sched.h
+INSIDE: Final = "ip", "netns", "exec"  # and the name of a network namespace
 LENGTH: Final = struct.Struct("<I")  # of an order, and the number of a process
 _PARAMETERS: Final = (
     *("args", "executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "startupinfo"),
@@ -96,6 +99,7 @@ class Order(NamedTuple):
     folder: str
     environment: dict[str, str]
     is_session: bool  # with a session of its own
+    network: str  # the namespace that it is in, as `ip netns` names it; "" for that of the test
 
 
 class Source:
@@ -136,17 +140,16 @@ class Popen(subprocess.Popen[Any]):
 
     def _execute_child(self, *values: Any) -> None:
         named = dict(zip(_PARAMETERS, values, strict=True))
-        words = named["args"]
+        network, words = _without_network(named["args"])
         if (
-            isinstance(words, str | bytes)
-            or tuple(words[:2]) != (sys.executable, "-m")
+            tuple(words[:2]) != (sys.executable, "-m")
             or words[2] not in PROGRAMS
             or any(named[name] != value for name, value in _USUAL.items())
             or not (source := _source()).fits()
         ):
             super()._execute_child(*values)  # type: ignore[misc]
             return
-        order = Order(list(words[2:]), os.getcwd(), dict(os.environ), named["start_new_session"])
+        order = Order(words[2:], os.getcwd(), dict(os.environ), named["start_new_session"], network)
         ends = (named["p2cread"], named["c2pwrite"], named["errwrite"])
         files = tuple(own if end == -1 else end for own, end in enumerate(ends))
         self.pid = source.begin(order, files)  # type: ignore[arg-type]
@@ -219,7 +222,19 @@ def _take_files(files: list[int]) -> None:
         os.close(each)
 
 
+def _without_network(words: str | bytes | Sequence[str]) -> tuple[str, list[str]]:
+    """Take `ip netns exec` off a command; return the name of the namespace, and the words left."""
+    if isinstance(words, str | bytes):
+        return "", []
+    is_inside = tuple(words[: len(INSIDE)]) == INSIDE
+    return (words[len(INSIDE)], list(words[len(INSIDE) + 1 :])) if is_inside else ("", list(words))
+
+
 def _take_place(order: Order) -> None:
+    if order.network:
+        with open(f"/run/netns/{order.network}", "rb") as namespace:
+            if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), order.network)
     if order.is_session:
         os.setsid()
     os.chdir(order.folder)
