@@ -13,7 +13,7 @@ from mesh.wire_fields import Count, Key, Name, Url
 from peers.engine.pages.near_copies import SKETCH_BYTES
 from peers.engine.pages.suggested_texts import NAMES_MAX
 
-TERMS_MAX: Final = 256  # distinct terms of one query
+TERMS_MAX: Final = 320  # distinct terms of one query, and the languages that pages may be in
 HITS_MAX: Final = 1_000  # hits in one answer
 FEATURES_MAX: Final = 32  # of a hit, besides its score
 FACET_CHARS_MAX: Final = 300  # of a value; host names have 253 at most

@@ -218,6 +218,8 @@ class Search(Errand):
         if task.may_choose:
             task.choose_words(self._doc_freqs(sums), sums.totals.document_count)
             return self._count(now)
+        if task.take_languages(self._doc_freqs(sums)):
+            return self._count(now)
         self._is_counted = counted.is_counted(plan)
         # While slots are missing, or a share is late to count, a word may be on a page there.
         if task.may_mend and self._is_counted and slots == task.ownership.table.slot_count:
