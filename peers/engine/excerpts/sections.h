@@ -15,11 +15,10 @@ static int64_t count_lines(Words text)
     return n;
 }
 
-/* Return the end of the line that starts at a place, and its hash: FNV-1a from a seed that no page knows. */
-static inline int64_t read_line(Words text, int64_t start, uint64_t *hashed)
+static inline int64_t line_end(Words text, int64_t start)
 {
-    for (; start < text.size && text.at[start] != '\n'; start++)
-        *hashed = (*hashed ^ text.at[start]) * UINT64_C(1099511628211);
+    while (start < text.size && text.at[start] != '\n')
+        start++;
     return start;
 }
 
@@ -40,13 +39,17 @@ typedef struct {
     int64_t *kinds; /* of each, -1 for an empty one */
     int64_t *table; /* kinds + 1 by the hash of what they read */
     int64_t table_mask;
-    uint64_t seed;
+    uint64_t seed; /* of hashes: no page knows it */
+    uint64_t sizes; /* a bit for the length of each, modulo 64 */
     int64_t n_kinds;
 } Headings;
 
 /* Return where in the table the kind of a line is, or would be. */
-static int64_t kind_place(const Headings *headings, const uint32_t *codes, int64_t size, uint64_t hashed)
+static int64_t kind_place(const Headings *headings, const uint32_t *codes, int64_t size)
 {
+    uint64_t hashed = headings->seed;
+    for (int64_t i = 0; i < size; i++)
+        hashed = (hashed ^ codes[i]) * UINT64_C(1099511628211); /* FNV-1a */
     int64_t place = (int64_t)(hashed >> 8) & headings->table_mask;
     for (; headings->table[place]; place = (place + 1) & headings->table_mask) {
         int64_t start = headings->starts[headings->table[place] - 1];
@@ -61,16 +64,17 @@ static void read_headings(Headings *headings)
 {
     fill(headings->table, headings->table_mask + 1, 0);
     headings->n_kinds = 0;
+    headings->sizes = 0;
     for (int64_t number = 0, start = 0; number < headings->n; number++) {
-        uint64_t hashed = headings->seed;
-        int64_t end = read_line(headings->text, start, &hashed);
+        int64_t end = line_end(headings->text, start);
         headings->starts[number] = start;
         headings->starts[number + 1] = end + 1;
         headings->kinds[number] = -1;
         if (end > start) {
-            int64_t place = kind_place(headings, headings->text.at + start, end - start, hashed);
+            int64_t place = kind_place(headings, headings->text.at + start, end - start);
             if (!headings->table[place]) {
                 headings->table[place] = number + 1;
+                headings->sizes |= UINT64_C(1) << ((end - start) & 63);
                 headings->n_kinds++;
             }
             headings->kinds[number] = headings->table[place] - 1;
@@ -149,10 +153,9 @@ KERNEL(place_headings, "wwrr", {
     read_headings(&headings);
     int64_t n_found = 0;
     for (int64_t start = 0; headings.n_kinds > 1 && start <= a->text.size && n_found < a->starts.size;) {
-        uint64_t hashed = headings.seed;
-        int64_t end = read_line(a->text, start, &hashed);
-        if (end > start) {
-            int64_t kind = headings.table[kind_place(&headings, a->text.at + start, end - start, hashed)] - 1;
+        int64_t end = line_end(a->text, start);
+        if (end > start && headings.sizes >> ((end - start) & 63) & 1) {
+            int64_t kind = headings.table[kind_place(&headings, a->text.at + start, end - start)] - 1;
             if (kind >= 0) {
                 a->starts.at[n_found] = start;
                 a->numbers.at[n_found++] = kind;
