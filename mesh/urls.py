@@ -23,6 +23,7 @@ PATH_SEGMENTS_MAX = 20  # Heritrix, TooManyPathSegmentsDecideRule
 SEGMENT_REPEATS_MAX = 2  # Heritrix, PathologicalPathDecideRule
 # Names below it are of folders of files on somebody's machine: no name server knows them (RFC 6761, 6.3).
 FILES_DOMAIN = "files.localhost"
+NO_URL = "is no URL of a page, which begins with http://, https:// or ftp://"  # behind what is none
 WITH_LOGIN = "was given with a login, and none is ever used: give it without"  # behind a URL
 FTP = "ftp://"  # how URLs of directories of FTP servers begin
 LINKS_CACHED_MAX = 32768  # about 12 MB; the navigation of a site repeats on all pages of a directory
