@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from mesh.actors.actor import Address
+from peers.crawler import pages_in_progress
 from peers.crawler.frontier.host_state import HostState
 from peers.crawler.frontier.url_queues import QueuedUrl
+from peers.crawler.model.revisit_policies import Finding
 from peers.crawler.model.web_request import PageFetched
 from peers.crawler.pages_in_progress import PagesInProgress
+from peers.engine.matching.listed_files import FileColumns
+from peers.engine.pages.class_model import ClassModel
 from peers.entities import sealed_row
 from peers.entities.sealed_row import SealedRow
+from peers.index.index_reader import IndexReader
 from peers.link_graph.page_ranks import PageRanks
 from peers.link_graph.source_row import SourceRow
 from peers.query_log.query_log import OwnQueryLog
@@ -19,7 +26,9 @@ from peers.storage import replaced_versions
 from peers.storage.take_downs import TakeDowns
 from peers.topics.topics import Topics
 from peers.topics.wire_messages import ToldVisit
-from simulations.faults.fault_run import FaultRun, run_faults
+from peers.watch.messages import PageWatched
+from peers.watch.notices import Notices
+from simulations.faults.fault_run import FaultRun
 from simulations.faults.faults import plan_of
 from simulations.faults.stores.all_uses import ALL
 from simulations.faults.stores.sealed_rows import EntityUse
@@ -38,10 +47,40 @@ def test_all_stores_keep_their_promises_through_all_faults(seed: int, peers: int
 
 
 def violations() -> str:
-    """Return those of a run without faults, but with bugs in stores that know nothing of each other."""
-    told: list[str] = []
-    run_faults(3, 3, has_everything=True, only=frozenset(), tell=told.append)
-    return "\n".join(line for line in told if " VIOLATION " in line)
+    """Return those of a small run in which nothing goes wrong but a planted bug."""
+    plan = replace(plan_of(3, 3), pages=30, hosts=6, healed_s=100.0, faults=())
+    return "\n".join(FaultRun(plan, has_everything=True).run().violations)
+
+
+def test_old_classes_unnoticed_changes_and_files_of_another_date_are_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(IndexReader, "take_classes", take_first_classes)
+    monkeypatch.setattr(pages_in_progress, "NEW_TEXT", (Finding.FIRST,))
+    monkeypatch.setattr(
+        FileColumns, "fitting", lambda files, wanted: np.flatnonzero(files.sizes >= wanted.low)
+    )
+    found = violations()
+    assert "counts pages of classes" in found
+    assert "a search for class:physics is wrong" in found
+    assert "has noticed" in found
+    assert "newer:2024-01-21 is wrong about" in found
+
+
+def take_first_classes(reader: IndexReader, classes: ClassModel | None) -> None:
+    reader._classes = reader._classes or classes
+
+
+def test_a_match_that_is_said_again_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    add = Notices.add
+
+    def add_anew(notices: Notices, page: PageWatched, now: float) -> int:
+        n_new = add(notices, page, now)
+        notices._digests.clear()
+        return n_new + add(notices, page, now)
+
+    monkeypatch.setattr(Notices, "add", add_anew)
+    assert "is new" in violations()
 
 
 def test_what_stores_have_too_much_and_what_is_left_out_of_ranks_and_the_past_is_noticed(
