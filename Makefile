@@ -17,9 +17,9 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/product
 	$(BIN)/tianmesh demo
 
-# Those that compute go before those with real peers, which wait for a third of the time and more: four of
-# these at once on two cores, the longest first, and lint beside them. What is timed goes after them, one by one: it needs the
-# machine for itself.
+# Those that compute go before those with real peers, which wait for a third of the time and more: four of these at
+# once on two cores, the longest first, and lint beside them. What is timed goes after them, one by one: it needs
+# the machine for itself.
 LONGEST = $(patsubst %,tests/live/test_%.py,campaign backup lab_launch lying_member addresses crash descriptors \
   documented_commands every_page) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty importing \
   topics regenerated_sites visiting_again aliases relay by_hand unreachable entities live_search inventing_member \
