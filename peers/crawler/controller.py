@@ -227,8 +227,7 @@ class Controller(StoreActor):
             case LendTurn():
                 sends = self._visits.lending.answer(source, message, self._licensed_until_s, now)
             case WebReached(how, parser):
-                self._visits.early_revisits.note(b"web", how)
-                self._pages.parsed_since_s = self._visits.early_revisits.since(b"parser", parser, now)
+                self._visits.reach_web(how, parser, now)
             case WatchSites():
                 self._watch_sites(message, now)
             case StopCrawl():
