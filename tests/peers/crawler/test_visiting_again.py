@@ -448,7 +448,7 @@ def test_an_unchanged_page_is_read_again_once_when_the_parser_is_another() -> No
         for _ in range(2):
             assert question_in(desk.wake()).is_conditional
             desk.tell(fetched(HOME, 304, headers=(), started_at=desk.now))
-            desk.wake(FLUSH_S)
+            desk.wake(GATHER_S)
             desk.now = row_at(desk, HOME).due_s
 
 
