@@ -79,7 +79,8 @@ class IndexerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     # takes at most, since others are indexed anew, is some 5 s.
     links_max: int = 4_096
     text_chars_max: int = 4_000_000  # inverted in memory at about 30 bytes each
-    pause_s: float = 0.5  # after the last document that came; there is no use in waiting when no more come
+    # After the last that came, unless pages come one after the other: no use in waiting when no more come.
+    pause_s: float = 0.5
     longest_s: float = 2.5  # from the first document of a batch; how fresh the index is at least
     # Pages taken out that are remembered, some 2 MB: several times what a cell has under way to the indexer.
     removed_kept: int = 16_384
@@ -171,6 +172,7 @@ class Indexer(Actor):
         self._removed: dict[str, Stamp] = {}  # pages taken out lately, by which version; the last one behind
         self._text_chars = 0  # of _pages
         self._first_at = self._last_at = inf  # when the oldest and the newest of those came
+        self._flows_until_s = -inf  # pages that come before came one after the other with those before
         self._batch: _Batch | None = None
         self._n_batches = 0
         self._committed = 0
@@ -310,8 +312,10 @@ class Indexer(Actor):
 
     def _due_s(self) -> float:
         """Return when waiting pages are committed, unless there are enough of them before."""
-        settings = self._settings
-        return min(self._first_at + settings.longest_s, self._last_at + settings.pause_s)
+        longest_s = self._first_at + self._settings.longest_s
+        if self._first_at < self._flows_until_s and not (self._anchors or self._marks):
+            return longest_s
+        return min(longest_s, self._last_at + self._settings.pause_s)
 
     def _commit_if_due(self, now: float) -> list[Send]:
         if not (self._pages or self._anchors or self._marks):
@@ -330,6 +334,7 @@ class Indexer(Actor):
 
     def _commit(self) -> Send:
         """Hand the port the pages and link texts that came first, up to the limits."""
+        self._flows_until_s = now + self._settings.longest_s if self._pages else -inf
         pages = self._take_first_pages(self._settings.documents_max)
         anchors = [self._anchors.pop(url) for url in list(islice(self._anchors, self._settings.links_max))]
         versions = [(page.url, at) for page in pages for at in page.versions]
