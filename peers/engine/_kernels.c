@@ -22,6 +22,7 @@
 #include "peers/engine/excerpts/sections.h"
 #include "peers/engine/postings/word_numbers.h"
 #include "peers/engine/mending/dictionary_scan.h"
+#include "peers/engine/segments/inversion.h"
 
 #define ALL_KERNELS(EACH) \
     EACH(begin_slices) \
@@ -29,6 +30,8 @@
     EACH(choose_fragments) \
     EACH(compare_sketches) \
     EACH(count_allowed) \
+    EACH(count_lengths) \
+    EACH(cut_runs) \
     EACH(documents_of) \
     EACH(find) \
     EACH(find_classes) \
@@ -55,6 +58,7 @@
     EACH(number_tokens) \
     EACH(pack_entries) \
     EACH(place_headings) \
+    EACH(place_runs) \
     EACH(place_words) \
     EACH(rank) \
     EACH(read_heads) \
@@ -65,6 +69,7 @@
     EACH(select_best) \
     EACH(sketch_text) \
     EACH(slice_postings) \
+    EACH(sort_strings) \
     EACH(sounding_entries) \
     EACH(sum_blocks) \
     EACH(sum_lengths) \
@@ -105,6 +110,7 @@
     EACH(PIECES_DONE) \
     EACH(PROGRESS_SIZE) \
     EACH(CHARS_DONE) \
+    EACH(NO_RUN) \
     EACH(NUMBER) \
     EACH(PACKED_BITS) \
     EACH(PACKED_CHARS_MAX) \
@@ -136,6 +142,7 @@
     EACH(START) \
     EACH(SUM_BLOCK_BYTES) \
     EACH(TERM_MASK) \
+    EACH(TEXT_BREAK) \
     EACH(TITLE) \
     EACH(TITLE_BITS) \
     EACH(TOTAL) \

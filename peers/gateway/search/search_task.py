@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
-from mesh.urls import host_of
 from peers.engine.queries.native_forms import LANGUAGES, entries_of_languages, languages_among
 from peers.engine.queries.query import LiteralKind, Sort
 from peers.engine.queries.query_language import Oddity, Remark
@@ -23,7 +22,7 @@ from peers.gateway.search.plan import Share
 from peers.gateway.search.shared_state import SharedState
 from peers.gateway.search.witnesses import Witnesses
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX, TERMS_MAX
-from peers.policy.rules import DAY_S, is_below
+from peers.policy.rules import DAY_S
 from peers.text.synonyms import NO_SYNONYMS
 
 DEFINED_AMONG: Final = 64  # first results, of which those that define what is asked for come first
@@ -197,7 +196,7 @@ class SearchTask:
 
     def is_shown(self, url: str) -> bool:
         """Tell whether a page may be in an answer to the order."""
-        return not self.view.policy.is_taken_down(url) and not is_below(host_of(url), self.order.hidden)
+        return self.view.policy.shows(url, self.order.hidden)
 
     @property
     def start(self) -> int:

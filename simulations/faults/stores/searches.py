@@ -15,7 +15,7 @@ from mesh.actors.actor import Address
 from peers.actors import QUERY_LOG_SECTION
 from peers.policy.log_rules import QueryLogRules, query_digest
 from peers.policy.rules import DAY_S
-from peers.query_log.log_row import CLIENTS_TOLD_MIN, LogRow, RowName, list_of, name_in, row_in
+from peers.query_log.log_row import CLIENTS_TOLD_MIN, LogRow, RowName, list_of, name_in, name_through, row_in
 from peers.query_log.messages import ResultClicked, ResultsShown
 from peers.query_log.query_log import OwnQueryLog, QueryLogStatistics
 from peers.query_log.wire_messages import LogTold, LogWanted, QueryOfDay
@@ -72,7 +72,8 @@ class LogUse(StoreUse):
             return
         machine = self._random.choice(running)
         day = int(machine.local_time() // DAY_S)
-        name = RowName(query_digest(message.query), day, message.client).encoded
+        told = RowName(query_digest(message.query), day, message.client).encoded
+        name = name_through(told, machine.peer)
         clicks = {message.url} if isinstance(message, ResultClicked) else set()
         self._possible[name] |= clicks
         seen = self._log(machine).observe()
