@@ -45,6 +45,8 @@ class ClassUse(AskedUse):
             machine.publish(self._run.members.classes(self._number, classes_body(is_revised=is_revised)))
 
     def wrong(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
+        if self._run.is_archive_damaged:
+            return
         members: dict[str, set[str]] = {name: set() for name in CLASS_NAMES}
         doubtful = set()
         for url, (_, body) in self.shown_pages(machines).items():
