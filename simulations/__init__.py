@@ -9,5 +9,5 @@ rooms, each over those before it, and none knows this folder:
 - `traces`: what is done with recorded crawls; `link_graphs`: with graphs of links, and meshes that rank them
 - `web_reports`: what crawls are like
 - `model`: whole crawls as arrays
-- `studies`: experiments that people run
+- `outcomes`: what every experiment is made of; `studies`: experiments that people run
 """

@@ -126,7 +126,7 @@ class FitSample:
     def judged_by_bm25f(self, point: Point) -> Floats:
         """Return the measure of each query, ranked by BM25F alone."""
         tops, _ = self._ranked(point, _LISTED)
-        return self._judged(tops)
+        return self.judged(tops)
 
     def take_candidates(self, point: Point, advance: Callable[[], None]) -> None:
         """Rank by BM25F at a point and read the features of the candidates, for `judged_by_model`."""
@@ -150,7 +150,11 @@ class FitSample:
             advance()
 
     def judged_by_model(self, point: Point, further: Floats | None = None) -> Floats:
-        """Return the measure of each query, the candidates ranked by the full model.
+        """Return the measure of each query, the candidates ranked by the full model. Args: see `ranked`."""
+        return self.judged(self.ranked(point, further))
+
+    def ranked(self, point: Point, further: Floats | None = None) -> Ints:
+        """Return the numbers of the candidates of each query, ranked by the full model; -1 where none is.
 
         Args:
           further: of each document, what a feature on trial adds for all queries, weight times value.
@@ -160,8 +164,8 @@ class FitSample:
         if further is not None:
             values += further[self._tops]
         mixed = self._scores + self._scales[:, None] * values
-        order = np.argsort(-np.where(self._tops >= 0, mixed, -np.inf), axis=1, kind="stable")[:, :_LISTED]
-        return self._judged(np.take_along_axis(self._tops, order, 1))
+        order = np.argsort(-np.where(self._tops >= 0, mixed, -np.inf), axis=1, kind="stable")
+        return np.take_along_axis(self._tops, order, 1)
 
     def _invert(self, collection: Collection, wanted: Set[str]) -> None:
         """Number the wanted entries, and keep the frequencies of each entry and document by field."""
@@ -216,7 +220,9 @@ class FitSample:
         asked = csc_matrix((factors, (self._rows, self._columns)), (shape[1], len(self._queries)))
         return _best(saturated @ asked, depth)
 
-    def _judged(self, tops: Ints) -> Floats:
+    def judged(self, tops: Ints) -> Floats:
+        """Return the measure of each query by numbers of documents, the best first, -1 for none."""
+        tops = tops[:, :_LISTED]
         gains = np.take_along_axis(self._grades, np.maximum(tops, 0), 1) * (tops >= 0)
         if not self._is_known_item:
             return np.asarray((gains * _DISCOUNT).sum(axis=1) / np.maximum(self._ideal, 1e-9), np.float64)

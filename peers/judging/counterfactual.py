@@ -12,7 +12,8 @@ parametric bootstrap: clicks are drawn as the model and the worths it finds have
 and compared with the worth that a ranking has by these. So it has both parts: estimates vary, and they lean
 to one side, since a clip makes weights too low, and shares that are fitted to noise weights too even. The
 lean is as uncertain as the model: an interval holds those around the estimate as it is and without the lean,
-of weights with a clip and without. Readers of another kind than the model's are in neither.
+of weights with a clip and without. Where clicks do not tell of which kind readers are, it holds those by the
+models of both kinds. Readers of a third one are in neither.
 
 Sources: Joachims, Swaminathan, Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017;
 Swaminathan, Joachims, "The self-normalized estimator for counterfactual learning", NIPS 2015.
@@ -72,6 +73,23 @@ def worth_of(
         query: {result: place for place, result in reversed([*enumerate(ranking)])}
         for query, ranking in ranking_of.items()
     }
+    clipped, normalised = _estimates(lists, places, shares)
+    for rival in shares.rivals:
+        by_rival = _estimates(lists, places, rival)
+        clipped, normalised = map(_holding, (clipped, normalised), by_rival)
+    sums = _Sums(lists, places, shares, CLIP)
+    return RankingWorth(clipped, normalised, sums.clients, sums.clicks, sums.unplaced, sums.unknown)
+
+
+def _holding(estimate: Estimate, other: Estimate) -> Estimate:
+    """Have the interval of an estimate hold that of another one."""
+    return Estimate(estimate.value, min(estimate.low, other.low), max(estimate.high, other.high))
+
+
+def _estimates(
+    lists: Sequence[ShownList], places: Mapping[str, Mapping[bytes, int]], shares: Examination
+) -> tuple[Estimate, Estimate]:
+    """Estimate the worth by one model of readers: clipped, and self-normalised."""
     sums, whole = (_Sums(lists, places, shares, clip) for clip in (CLIP, inf))
     worths = worths_by(lists, shares)
     expected = _Expected(lists, places, worths)
@@ -83,7 +101,7 @@ def worth_of(
         _estimate([of(sums), of(whole)], of(expected), [[of(each) for each in pair] for pair in redrawn])
         for of in (attrgetter("value"), attrgetter("normalised"))
     )
-    return RankingWorth(clipped, normalised, sums.clients, sums.clicks, sums.unplaced, sums.unknown)
+    return clipped, normalised
 
 
 def _estimate(values: Sequence[float], expected: float, redrawn: Sequence[Sequence[float]]) -> Estimate:

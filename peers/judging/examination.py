@@ -24,6 +24,8 @@ given s and t, which are looked for on a grid by the same likelihood, in which t
 The model is taken that explains the clicks best of queries that it was not fitted to. Of the first two, of
 which the first has nine numbers where the second has one, it is the second, unless the first explains more by
 at least a standard error: few clicks far down make shares there, and all that is computed of them, wrong.
+Whether readers look at places, or go down and stop, a log of few clicks may not tell: where the other kind of
+model explains clicks less well by under two standard errors, its shares are told as well (`rivals`).
 
 Sources: Agarwal et al., "Estimating position bias without intrusive interventions", WSDM 2019 (moved
 results); Hunter, "MM algorithms for generalized Bradley-Terry models", 2004 (the iteration); Guo, Liu, Wang,
@@ -52,6 +54,7 @@ STEPS: Final = (2**-3, 2**-4, 2**-5)  # around the best of it: sums of these are
 SHARE_MIN: Final = 1e-2
 PRIOR: Final = 5.0  # looks at the usual result that count in each worth: few looks say little
 FOLDS: Final = 5
+ERRORS_TOLD: Final = 2.0  # standard errors by which kinds of models are told apart, as for 95 %
 SEED: Final = 1  # the same log has the same figures
 POSITION: Final = "position"
 POWER: Final = "power"
@@ -77,6 +80,12 @@ class Examination(NamedTuple):
     ranks: tuple[float | None, ...]  # mean over the lists, of the first one on; None where it is not known
     moved: int  # results that were shown in places of different shares
     gain: float  # by which it explains a click left out better than the next model, mean log-likelihood
+    rivals: tuple[Examination, ...] = ()  # by models that clicks do not tell from this one, which have none
+
+    def of_lists(self, numbers: Sequence[int]) -> Examination:
+        """Return the shares of these lists alone."""
+        rivals = tuple(each.of_lists(numbers) for each in self.rivals)
+        return self._replace(by_list=self.by_list[[*numbers]], rivals=rivals)
 
 
 class _Shown(NamedTuple):
@@ -107,11 +116,14 @@ def examination_of(lists: Sequence[ShownList]) -> Examination:
     by_query = _explained_left_out(shown)
     explained = {name: float(of_queries.sum()) for name, of_queries in by_query.items()}
     # Where nothing moved nothing tells them apart: then the first, which supposes least of readers.
-    model = max(explained, key=explained.__getitem__)
-    if model == POSITION and _is_within_error(by_query[POSITION] - by_query[POWER]):
-        model = POWER
+    of_places = POWER if _is_within_errors(by_query[POSITION] - by_query[POWER], 1.0) else POSITION
+    is_cascade = max(explained, key=explained.__getitem__) == CASCADE
+    model, other = (CASCADE, of_places) if is_cascade else (of_places, CASCADE)
     second = max(value for name, value in explained.items() if name != model)
-    return _examination(shown, model, explained[model] - second)
+    found = _examination(shown, model, explained[model] - second)
+    if not _is_within_errors(by_query[model] - by_query[other], ERRORS_TOLD):
+        return found
+    return found._replace(rivals=(_examination(shown, other, 0.0),))
 
 
 class RedrawnClicks(NamedTuple):
@@ -319,10 +331,12 @@ def _explained_left_out(shown: _Shown) -> dict[str, Floats]:
     return {name: of_queries / max(n_clicks, 1.0) for name, of_queries in explained.items()}
 
 
-def _is_within_error(differences: Floats) -> bool:
-    """Tell whether a sum that is not below 0 is above it by less than a standard error, but not just 0."""
+def _is_within_errors(differences: Floats, count: float) -> bool:
+    """Tell whether a sum is above 0 by less than so many standard errors, or below, but not just 0."""
     total = float(differences.sum())
-    return 0.0 < total < float(np.sqrt(len(differences)) * differences.std(ddof=1))
+    if not total:
+        return False
+    return total < float(count * np.sqrt(len(differences)) * differences.std(ddof=1))
 
 
 def _likelihood(shown: _Shown, shares: Floats) -> float:

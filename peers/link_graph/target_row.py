@@ -16,6 +16,7 @@ Source of the estimate: Bar-Yossef et al., "Counting distinct elements in a data
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Annotated, Final, NamedTuple
@@ -109,12 +110,24 @@ def target_row_in(value: bytes) -> TargetRow:
 def join_target_rows(one: bytes, other: bytes) -> bytes:
     """Join two values of a row. ValueError for bytes that are none."""
     a, b = target_row_in(one), target_row_in(other)
-    newest: dict[bytes, SourceLink] = {}
-    for link in (*a.links, *b.links):
-        mark = fingerprint(link.url)
-        newest[mark] = max(newest.get(mark, link), link, key=_rank)
-    kept = [newest[mark] for mark in sorted(newest)[:SOURCES_MAX]]
-    return target_row_bytes(TargetRow(max(a.url, b.url), tuple(kept)))
+    links = a.links
+    for link in b.links:
+        links = _with_link(links, link)
+    return target_row_bytes(TargetRow(max(a.url, b.url), links))
+
+
+def _with_link(links: tuple[SourceLink, ...], link: SourceLink) -> tuple[SourceLink, ...]:
+    """Put a link among others in the order of fingerprints: of two of one page the newer, the first ones."""
+    for at, each in enumerate(links):
+        if each.url == link.url:
+            newest = max(each, link, key=_rank)
+            return (*links[:at], newest, *links[at + 1 :])
+    at = bisect_left(links, fingerprint(link.url), key=_mark)
+    return (*links[:at], link, *links[at:])[:SOURCES_MAX]
+
+
+def _mark(link: SourceLink) -> bytes:
+    return fingerprint(link.url)
 
 
 def is_target_row(slot: int, name: bytes, row: TargetRow, slot_of: Callable[[str], int]) -> bool:

@@ -21,6 +21,7 @@ DIGEST_BYTES: Final = 16
 COMPARISON_BYTES: Final = 4  # of a digest of weights
 # As much as being linked to by all the web has (`rescoring.model`): who pays clickers gets no more.
 CLICK_WEIGHT_MAX: Final = 0.1
+CLICK_GATEWAYS_MAX: Final = 10
 RANKS_MAX: Final = 10  # of the first page of results
 DAYS_AHEAD: Final = 1  # of a clock that is before ours at midnight
 _EPOCH: Final = date(1970, 1, 1).toordinal()
@@ -83,6 +84,9 @@ class QueryLogRules(
     second: SecondRanking | None = None  # wants clicks
     # Of what readers open, in the rank, beside the features of the full model; wants clicks. 0 for none.
     click_weight: Annotated[float, Meta(ge=0, le=CLICK_WEIGHT_MAX)] = 0.0
+    # Gateways whose readers have to open a page on a day before it has weight by that; none gives more than
+    # one part in so many of it. 1 where there is one gateway, or all are believed.
+    click_gateways: Annotated[int, Meta(ge=1, le=CLICK_GATEWAYS_MAX)] = 2
     # Shares of readers that look at each rank, as `tianmesh log clicks` estimates them; none: all look at it.
     examined: Annotated[tuple[Annotated[float, Meta(gt=0, le=1)], ...], Meta(max_length=RANKS_MAX)] = ()
     forgotten_to: date | None = None  # the last day of which nothing is kept, UTC

@@ -36,7 +36,7 @@ Source: the policy bus of Li Wei's thesis (USTC 2006): versions, ordered rules, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property, lru_cache
@@ -472,6 +472,10 @@ class Policy(
         known = (rule for rule in self._about(url) if not (rule.is_of_pages or rule.addresses))
         rule = next(known, None)
         return rule is not None and rule.action is Action.TAKE_DOWN
+
+    def shows(self, url: str, hidden: Sequence[str]) -> bool:
+        """Tell whether a page is shown to a reader from whom the pages of some domains are hidden."""
+        return not self.is_taken_down(url) and not (hidden and is_below(host_of(url), hidden))
 
     @cached_property
     def takes_down(self) -> bool:

@@ -9,6 +9,10 @@ Clients count, once for a query and day. A page of which fewer than `CLIENTS_TOL
 link on a day has no clicks on that day, so that one client moves nothing, however many days it goes on. Today
 does not count yet: weights change at midnight only, and a flood has to last until then.
 
+Gateways are not believed either: of the clients of a page on a day, and of its WUD, none gives more than one
+part in `gateways`, whatever it says. With 2 one that makes up clients gives a page that nobody else opens
+nothing, and one that others open no more than these do together.
+
 Source: Li, Yan, Wang 2004, section 10.3, (10-1) to (10-5); the book's c are P(page 1) / P(page) of clicks of
 whole pages of results, up to 40. Clipped weights are Joachims, Swaminathan, Schnabel, WSDM 2017.
 """
@@ -23,7 +27,7 @@ from peers.query_log.log_row import (
     CLIENTS_TOLD_MIN,
     WEIGHT_WHOLE,
     WEIGHTS_MAX,
-    LogRow,
+    GatewayRow,
     result_digest,
     results_in,
 )
@@ -43,7 +47,10 @@ class ClickWeight(NamedTuple):
 
 
 def click_weights(
-    by_day: Mapping[int, Sequence[LogRow]], today: int, examined: Sequence[float] = ()
+    by_day: Mapping[int, Sequence[GatewayRow]],
+    today: int,
+    examined: Sequence[float] = (),
+    gateways: int = 1,
 ) -> list[ClickWeight]:
     """Return the weights of the pages of a query that several clients have opened, the greatest first.
 
@@ -52,6 +59,7 @@ def click_weights(
       today: its rows and those of later days do not count.
       examined: the share of readers that look at each rank, from the first one on. Those of ranks behind are
         not known: they count as the last one. Empty where none is known: each click counts 1.
+      gateways: that have to agree, see above.
     """
     days = [day for day in sorted(by_day) if today - DAYS_COUNTED <= day < today]
     weights: dict[str, float] = {}
@@ -59,7 +67,7 @@ def click_weights(
     for day in days:
         kept = KEPT_SHARE ** (day - before)
         weights = {url: weight * kept for url, weight in weights.items()}
-        for url, weight in _weights_of_day(by_day[day], examined).items():
+        for url, weight in _weights_of_day(by_day[day], examined, gateways).items():
             weights[url] = weights.get(url, 0.0) + weight
         before = day
     if not weights:
@@ -81,22 +89,39 @@ def position_effect(rank: int, examined: Sequence[float]) -> float:
     return min(CLIP, max(1.0, examined[0] / share)) if share > 0 else CLIP
 
 
-def _weights_of_day(rows: Iterable[LogRow], examined: Sequence[float]) -> dict[str, float]:
+def bounded_sum(parts: Iterable[float], gateways: int) -> float:
+    """Return the sum of the parts of gateways, each counting for one in `gateways` of it at most.
+
+    Where k of n gateways are cut down to the share c that each may have, and the others give R, it is
+    k c + R = n c, so c = R / (n - k), and the sum the least of n R / (n - k).
+    """
+    by_size = sorted(parts, reverse=True)
+    return min(gateways * sum(by_size[k:]) / (gateways - k) for k in range(gateways))
+
+
+def _weights_of_day(rows: Iterable[GatewayRow], examined: Sequence[float], gateways: int) -> dict[str, float]:
     """Return WUD by URL. A client that has clicked on a page at several ranks counts at the first of them."""
-    clients, weights = Counter[str](), defaultdict[str, float](float)
-    for row in rows:
+    clients, weights = defaultdict[str, Counter[bytes]](Counter), defaultdict[str, dict[bytes, float]](dict)
+    for gateway, row in rows:
         ranks = {url: rank for rank, url in reversed(row.clicks)}
         for url, rank in ranks.items():
-            clients[url] += 1
-            weights[url] += position_effect(rank, examined)
-    return {url: weight for url, weight in weights.items() if clients[url] >= CLIENTS_TOLD_MIN}
+            clients[url][gateway] += 1
+            of_url = weights[url]
+            of_url[gateway] = of_url.get(gateway, 0.0) + position_effect(rank, examined)
+    return {
+        url: bounded_sum(of_url.values(), gateways)
+        for url, of_url in weights.items()
+        if bounded_sum(clients[url].values(), gateways) >= CLIENTS_TOLD_MIN
+    }
 
 
-def _new_urls(by_day: Mapping[int, Sequence[LogRow]], days: Sequence[int], urls: Iterable[str]) -> list[str]:
+def _new_urls(
+    by_day: Mapping[int, Sequence[GatewayRow]], days: Sequence[int], urls: Iterable[str]
+) -> list[str]:
     """Return the pages that were first shown lately, and others before."""
     first_shown: dict[bytes, int] = {}
     for day in days:
-        for row in by_day[day]:
+        for _, row in by_day[day]:
             for listed in row.lists:
                 for result in results_in(listed):
                     first_shown.setdefault(result, day)

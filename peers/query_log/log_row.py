@@ -1,10 +1,12 @@
 """A row of the log: the pages of results of one query that one client was shown on one day, and its clicks.
 
-Its name is query, day and client. So a client counts once a day and query, whatever is told again, and rows
-join by unions. The client is a digest whose key its gateway forgets at the end of the day, and the query is
-in it: by rows nobody sees which queries are of one client.
+Its name is query, day, gateway and client. So a client counts once a day and query, whatever is told again,
+and rows join by unions. The client is a digest whose key its gateway forgets at the end of the day, and the
+query is in it: by rows nobody sees which queries are of one client. The gateway is a digest of the peer that
+has told the row, with the query and the day in it; who takes the row writes it, so that no gateway can seem
+to be several.
 
-    digest of the query(16) day(2) client(8) -> query, pages, clicks, credits, lists
+    digest of the query(16) day(2) gateway(2) client(6) -> query, pages, clicks, credits, lists
 
 Where clicks are logged, a row has the first page of results that the client was shown, each result as a
 digest: how often one is clicked on says something beside how often it was looked at only.
@@ -30,7 +32,8 @@ CLICKS_MAX: Final = 10  # of one client: the highest ranks
 WEIGHT_WHOLE: Final = 1_000  # of what readers open, see `click_weights`: the weight of 1
 WEIGHTS_MAX: Final = 50  # pages of a query that have one, those of the greatest
 RANK_MAX: Final = 1_000_000
-CLIENT_BYTES: Final = 8
+CLIENT_BYTES: Final = 8  # of which the first ones are of its gateway
+GATEWAY_BYTES: Final = 2  # two gateways are taken for one at one query in 65,536
 GROUP_BYTES: Final = DIGEST_BYTES + 2  # of a name: query and day
 NAME_BYTES: Final = GROUP_BYTES + CLIENT_BYTES
 ROW_BYTES_MAX: Final = 32 << 10
@@ -75,10 +78,28 @@ class RowName(NamedTuple):
     def encoded(self) -> bytes:
         return self.digest + self.day.to_bytes(2, "big") + self.client
 
+    @property
+    def gateway(self) -> bytes:
+        return self.client[:GATEWAY_BYTES]
+
+
+class GatewayRow(NamedTuple):
+    """A row, and through which gateway it came."""
+
+    gateway: bytes
+    row: LogRow
+
 
 def name_in(name: bytes) -> RowName:
     day = int.from_bytes(name[DIGEST_BYTES:GROUP_BYTES], "big")
     return RowName(name[:DIGEST_BYTES], day, name[GROUP_BYTES:])
+
+
+def name_through(name: bytes, peer: str) -> bytes:
+    """Return the name of a row that a peer has told: with that gateway in the place of its first bytes."""
+    group = name[:GROUP_BYTES]
+    gateway = blake2b(peer.encode(), digest_size=GATEWAY_BYTES, key=group, person=b"gateway").digest()
+    return group + gateway + name[GROUP_BYTES + GATEWAY_BYTES :]
 
 
 def number_in(name: bytes) -> int:

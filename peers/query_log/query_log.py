@@ -9,7 +9,6 @@ come back, and without a log in the policy there is nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from math import inf
 from operator import attrgetter
 from typing import ClassVar, Final
@@ -18,19 +17,24 @@ from mesh.actors.actor import Address, Message, Send
 from mesh.actors.ownership import Ownership
 from mesh.actors.slot_reports import ReportKind, SlotReports
 from mesh.tables.table import Table, TableSection
-from peers.handover.item_store import Item, ItemStore
+from peers.handover.item_store import Item, ItemStore, key_at
 from peers.handover.optional_store import OptionalStoreActor
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreDeclaration, StoreStatistics
-from peers.policy.log_rules import query_digest
+from peers.policy.log_rules import QueryLogRules, query_digest
 from peers.policy.rules import DAY_S, Policy
 from peers.query_log.log_part import log_part
 from peers.query_log.log_row import (
+    GATEWAY_BYTES,
+    GROUP_BYTES,
+    NAME_BYTES,
+    GatewayRow,
     LogRow,
     RowName,
     is_loggable,
     is_row,
     join,
     name_in,
+    name_through,
     number_in,
     row_bytes,
     row_in,
@@ -49,8 +53,9 @@ from peers.query_log.wire_messages import (
 
 # Of one member on a day, 12 a second: some 100 MB. Further ones are not kept.
 ROWS_OF_MEMBER_MAX: Final = 1_000_000
-# Of a query on a day, those that its weights are made of: of the clients with the least digests.
-# More would say little more, and are read within a search.
+# Of a query on a day, those that its weights are made of: of the gateways and clients with the least digests,
+# of no gateway more than one part in those that have to agree. More would say little more, and are read
+# within a search.
 ROWS_OF_DAY_MAX: Final = 100
 # They have some 300 bytes each; of a member that writes the longest ones there are few.
 ROWS_OF_DAY_BYTES_MAX: Final = 64 << 10
@@ -180,7 +185,7 @@ class OwnQueryLog(OptionalStoreActor):
             if is_within and self._accepts(slot, row.name, row.value):
                 self._of_members[source.peer] += 1
                 self._n_taken += 1
-                self._store.put(slot, row.name, row.value)
+                self._store.put(slot, name_through(row.name, source.peer), row.value)
             else:
                 self._n_refused += 1
         return True
@@ -217,23 +222,37 @@ class OwnQueryLog(OptionalStoreActor):
             self._weighed, self._weighed_for = {}, now_in_force
         weights = self._weighed.get(digest)
         if weights is None:
-            weights = self._weighed[digest] = self._read_weights(slot, digest, rules.examined)
+            weights = self._weighed[digest] = self._read_weights(slot, digest, rules)
             if len(self._weighed) > WEIGHED_MAX:
                 del self._weighed[next(iter(self._weighed))]
         return weights
 
-    def _read_weights(
-        self, slot: int, digest: bytes, examined: Sequence[float]
-    ) -> tuple[tuple[str, int], ...]:
+    def _read_weights(self, slot: int, digest: bytes, rules: QueryLogRules) -> tuple[tuple[str, int], ...]:
         # Loaded where clicks have a weight.
         from peers.query_log.click_weights import DAYS_COUNTED, click_weights
 
-        by_day = {}
-        for day in range(max(0, self._today - DAYS_COUNTED), self._today):
-            prefix = RowName(digest, day, b"").encoded
-            items = self._store.items_below(slot, prefix, ROWS_OF_DAY_MAX, ROWS_OF_DAY_BYTES_MAX)
-            by_day[day] = [row_in(item.value) for item in items if self._keeps(item.name)]
-        return tuple(click_weights(by_day, self._today, examined))
+        by_day = {
+            day: self._rows_of_day(slot, RowName(digest, day, b"").encoded, rules.click_gateways)
+            for day in range(max(0, self._today - DAYS_COUNTED), self._today)
+        }
+        return tuple(click_weights(by_day, self._today, rules.examined, rules.click_gateways))
+
+    def _rows_of_day(self, slot: int, prefix: bytes, gateways: int) -> list[GatewayRow]:
+        """Return rows of a query and day, of no gateway so many that others have no place."""
+        found: list[GatewayRow] = []
+        bytes_left, after = ROWS_OF_DAY_BYTES_MAX, prefix
+        while len(found) < ROWS_OF_DAY_MAX and bytes_left > 0:
+            first = next(self._store.items_of_slot_after(key_at(slot, after)), None)
+            if first is None or not first.name.startswith(prefix):
+                break
+            of_gateway = first.name[: GROUP_BYTES + GATEWAY_BYTES]
+            bytes_max = min(bytes_left, ROWS_OF_DAY_BYTES_MAX // gateways)
+            items = self._store.items_below(slot, of_gateway, ROWS_OF_DAY_MAX // gateways, bytes_max)
+            gateway = name_in(first.name).gateway
+            found += [GatewayRow(gateway, row_in(item.value)) for item in items if self._keeps(item.name)]
+            bytes_left -= sum(len(item.value) for item in items)
+            after = of_gateway + b"\xff" * (NAME_BYTES - len(of_gateway))
+        return found
 
     # --- Rows that are not kept any more
 

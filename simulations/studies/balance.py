@@ -19,6 +19,8 @@ from mesh.errors import ConfigError
 from peers.policy.rules import EVERYTHING
 from simulations.model.flow import Flow
 from simulations.model.hosts import Hosts, hosts_of
+from simulations.outcomes.figures import lines, name_axes, peers_named
+from simulations.outcomes.study import Claim, Outcome, Row, Study, ends_of
 from simulations.studies.crawls import (
     SLOTS,
     CrawlParameters,
@@ -27,8 +29,6 @@ from simulations.studies.crawls import (
     slot_owners,
     trace_columns,
 )
-from simulations.studies.figures import lines, name_axes, peers_named
-from simulations.studies.study import Claim, Outcome, Row, Study, ends_of
 from simulations.traces.columns import Floats, TraceColumns, columns_of
 from simulations.webs.trace import TraceWeb, recorded
 from simulations.webs.web import SyntheticWeb, WebShape

@@ -31,8 +31,8 @@ from simulations.model.caches import (
     static_hits,
 )
 from simulations.model.locality import LENGTHS, distinct_strings, interval_slope, pages_of, reads_of
-from simulations.studies.figures import lines, measure, name_axes
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
+from simulations.outcomes.figures import lines, measure, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
 from simulations.traces.queries import BOOK_RATE_PER_S, BOOK_REPEAT, made_up_queries, read_queries
 from simulations.traces.recorded_reads import bytes_of, read_reads
 from simulations.world.posting_lists import posting_lists

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from simulations.outcomes.study import Study
 from simulations.studies import (
     balance,
     cache,
     churn,
+    demand,
     freshness,
     machines,
     multicast,
@@ -23,7 +25,6 @@ from simulations.studies import (
     speedup,
     weights,
 )
-from simulations.studies.study import Study
 
 STUDIES: Final[dict[str, Study]] = {
     each.STUDY.name: each.STUDY
@@ -37,6 +38,7 @@ STUDIES: Final[dict[str, Study]] = {
         politeness,
         freshness,
         orders,
+        demand,
         pagerank,
         search,
         multicast,
@@ -60,6 +62,7 @@ QUICK: Final[dict[str, dict[str, Any]]] = {
     "politeness": {"peers": "1,16", "delays": "0,10", "hosts": 500, "pages": 20_000},
     "freshness": {"pages": 1_000, "days": 120, "periods": "5,20", "policies": "fixed,cho"},
     "orders": {"pages": 500, "shares": "0.1,0.2", "orders": "breadth,focused"},
+    "demand": {"pages": 200, "pages_per_host": 5.0, "shares": "0.3", "changing": 100, "pause": 120.0},
     "pagerank": {"peers": "1,3", "pages": 1_500, "hosts": 10},
     "search": {"peers": "1,10", "queries": 1_000},
     "multicast": {"peers": "3,12", "queries": 3, "documents": 20},

@@ -14,8 +14,8 @@ import numpy as np
 from msgspec import Meta
 
 from simulations.model.sessions import Churn, ChurningMesh
-from simulations.studies.figures import lines, measure, name_axes
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
+from simulations.outcomes.figures import lines, measure, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

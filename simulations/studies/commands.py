@@ -16,12 +16,12 @@ from rich.text import Text
 from mesh.counts import counted
 from mesh.errors import ConfigError
 from peers.options import JsonOption
+from simulations.outcomes.figures import figure_of
+from simulations.outcomes.study import Outcome, Parameters, Study
+from simulations.outcomes.tables import as_csv, as_json, outcome_table
 from simulations.studies.catalogue import QUICK, STUDIES
-from simulations.studies.figures import figure_of
 from simulations.studies.report import report
-from simulations.studies.study import Outcome, Parameters, Study
 from simulations.studies.sweep import Progress, sweep, varied
-from simulations.studies.tables import as_csv, as_json, outcome_table
 
 # Opens a bar with a description, which shows how many runs are done.
 Bar = Callable[[str], AbstractContextManager[Progress]]

@@ -17,7 +17,7 @@ from simulations.model.flow import Flow, host_bound
 from simulations.model.hosts import Hosts
 from simulations.model.replay import ReplayItems, items_of, replay
 from simulations.model.streamed_web import owners
-from simulations.studies.study import Parameters, numbers
+from simulations.outcomes.study import Parameters, numbers
 from simulations.traces.columns import Floats, TraceColumns, columns_of
 from simulations.world.experiments import INTERVALS, interval_for
 

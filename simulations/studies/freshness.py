@@ -13,8 +13,8 @@ from msgspec import Meta
 
 from mesh.errors import ConfigError
 from simulations.model.freshness import Visiting, compare
-from simulations.studies.figures import lines, measure, name_axes
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts
+from simulations.outcomes.figures import lines, measure, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study, amounts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

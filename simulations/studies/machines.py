@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from peers.crawler.model.politeness import delay_s
 from peers.policy.rules import EVERYTHING
-from simulations.studies.figures import lines, measure, name_axes
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, numbers
+from simulations.outcomes.figures import lines, measure, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study, numbers
 from simulations.webs.web import SyntheticWeb, WebShape
 from simulations.world.crawl import SimulatedCrawl
 from simulations.world.experiments import COMPARED_SHARE, replay_settings

@@ -17,8 +17,8 @@ from msgspec import Meta
 from mesh.counts import counted
 from peers.gateway.model.messages import PagesFound
 from peers.gateway.search.shared_state import AGGREGATED_FROM
-from simulations.studies.figures import lines, measure, name_axes
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, numbers
+from simulations.outcomes.figures import lines, measure, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study, numbers
 from simulations.world.searched_mesh import (
     Cost,
     SearchedMesh,

@@ -17,8 +17,8 @@ from mesh.urls import host_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.policy.crawl_order import CrawlOrder, Order
 from peers.policy.rules import EVERYTHING
-from simulations.studies.figures import lines, name_axes
-from simulations.studies.study import Claim, Outcome, Parameters, Row, SchemeDifference, Study, amounts
+from simulations.outcomes.figures import lines, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, SchemeDifference, Study, amounts
 from simulations.webs.web import WebShape
 from simulations.world.crawl import SimulatedCrawl
 from simulations.world.topical_web import TOPIC, Topic, TopicalParser, TopicalWeb

@@ -14,8 +14,8 @@ from simulations.link_graphs.graph import LinkGraph
 from simulations.link_graphs.graph_files import read_named_graph
 from simulations.link_graphs.rank_mesh import RankMesh, RankNetwork
 from simulations.link_graphs.ranks import distance, exact_ranks, tau_of_top
-from simulations.studies.figures import lines, name_axes
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, numbers
+from simulations.outcomes.figures import lines, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study, numbers
 from simulations.traces.columns import Ints
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from simulations.model.partitions import (
     SlotArray,
     hashes_of,
 )
-from simulations.studies.figures import bars, measure, name_axes
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
+from simulations.outcomes.figures import bars, measure, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study
 from simulations.traces.columns import Ints
 
 if TYPE_CHECKING:

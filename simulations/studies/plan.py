@@ -28,11 +28,11 @@ from simulations.model.crawl_time import CrawlTime
 from simulations.model.fluid_share import wait_seconds
 from simulations.model.hosts import SECONDS_SIGMA, capped_power_law
 from simulations.model.pauses import turns
+from simulations.outcomes.figures import lines, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study
 from simulations.studies.crawls import SLOTS, trace_columns
-from simulations.studies.figures import lines, name_axes
 from simulations.studies.search import SearchParameters
 from simulations.studies.search import run as run_search
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
 from simulations.traces.columns import Floats
 from simulations.traces.recorded_reads import read_reads
 

@@ -23,9 +23,9 @@ from simulations.model.costs import Costs
 from simulations.model.crawl_time import CrawlTime
 from simulations.model.fluid_share import wait_seconds
 from simulations.model.hosts import SECONDS_SIGMA, power_law
-from simulations.studies.figures import lines, measure, name_axes
+from simulations.outcomes.figures import lines, measure, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
 from simulations.studies.plan import PlanParameters
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
 from simulations.traces.columns import Floats, Ints
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import numpy as np
 from msgspec import Meta
 
 from peers.engine.queries.query import Mode
-from simulations.studies.figures import lines, measure, name_axes
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, numbers
+from simulations.outcomes.figures import lines, measure, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study, numbers
 from simulations.traces.columns import Ints
 from simulations.traces.recorded_reads import ReadNumbers, bytes_of, queries_of, read_reads
 from simulations.world.posting_lists import (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 
 from peers.query_log.log_files import LoggedQuery, QueryLog, read_log
-from simulations.studies.figures import lines, name_axes
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
+from simulations.outcomes.figures import lines, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study
 from simulations.traces.queries import BOOK_RATE_PER_S, BOOK_REPEAT, made_up_queries
 from simulations.traces.query_statistics import figures_of, statistics_of
 

@@ -16,8 +16,8 @@ from msgspec import Meta
 from mesh.counts import counted
 from simulations.faults.fault_run import run_faults
 from simulations.faults.fault_runs import Sizes, costs_of
-from simulations.studies.figures import name_axes
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
+from simulations.outcomes.figures import name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

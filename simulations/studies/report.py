@@ -12,9 +12,9 @@ from importlib.metadata import version
 
 import msgspec
 
-from simulations.studies.figures import figure_of
-from simulations.studies.study import Outcome, Row
-from simulations.studies.tables import cell, seeds_in_words, shown_columns
+from simulations.outcomes.figures import figure_of
+from simulations.outcomes.study import Outcome, Row
+from simulations.outcomes.tables import cell, seeds_in_words, shown_columns
 
 STYLE = """
 body{font:16px/1.5 Georgia,serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#111;background:#fff}

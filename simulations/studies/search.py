@@ -17,8 +17,8 @@ import numpy as np
 from msgspec import Meta
 
 from mesh.errors import ConfigError
-from simulations.studies.figures import lines, measure, name_axes, peers_named
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, numbers
+from simulations.outcomes.figures import lines, measure, name_axes, peers_named
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study, numbers
 from simulations.traces.columns import Floats
 
 if TYPE_CHECKING:

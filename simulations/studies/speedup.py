@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from simulations.model.flow import Flow, host_bound
 from simulations.model.hosts import slots_of_names
+from simulations.outcomes.figures import lines, measure, name_axes, peers_named
+from simulations.outcomes.study import Claim, Outcome, Row, Study
 from simulations.studies.balance import BUSY, DrawnWebParameters, crawled, idle_fetches
 from simulations.studies.crawls import SLOTS, settings_of, sizes_of, slot_owners
-from simulations.studies.figures import lines, measure, name_axes, peers_named
-from simulations.studies.study import Claim, Outcome, Row, Study
 from simulations.traces.columns import TraceColumns
 from simulations.world.experiments import INTERVALS
 

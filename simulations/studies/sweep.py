@@ -21,8 +21,8 @@ from xxhash import xxh3_64_hexdigest
 from mesh.errors import ConfigError
 from mesh.process.cores import core_count
 from mesh.tables.private_files import put_in_place
+from simulations.outcomes.study import Outcome, Parameters, Row, Study
 from simulations.studies.catalogue import STUDIES
-from simulations.studies.study import Outcome, Parameters, Row, Study
 
 Progress = Callable[[int, int], None]
 PATIENCE_S: Final = 15.0  # a cluster that is being started has its first workers some seconds later

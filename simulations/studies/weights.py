@@ -19,8 +19,8 @@ from mesh.config import WEIGHT_DEFAULT
 from mesh.membership.own.balance import BalanceSettings, MemberLoad, weight_for
 from mesh.slots import slot_table
 from simulations.model.hosts import Hosts, drawn_hosts
-from simulations.studies.figures import lines, measure, name_axes
-from simulations.studies.study import Claim, Outcome, Parameters, Row, Study
+from simulations.outcomes.figures import lines, measure, name_axes
+from simulations.outcomes.study import Claim, Outcome, Parameters, Row, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -47,6 +47,7 @@ def _sentences(found: LogClicks) -> list[str]:
         f"in several places: {counted(found.moved, 'result')}; how far readers look is best explained by "
         f"{models[found.model]}"
     )
+    said += [f"these clicks do not rule out {models[rival]}: intervals hold both" for rival in found.rivals]
     if line := policy_line(found):
         said.append(f"in the policy, [query_log]: {line}")
     if found.shown is not None and found.ranking is not None:

@@ -39,6 +39,7 @@ class LogClicks(msgspec.Struct, frozen=True, omit_defaults=True):
     ranks: tuple[RankClicks, ...]
     shown: RankingWorth | None = None  # the worth of the lists as they were shown, where one was asked for
     ranking: RankingWorth | None = None  # and that of another ranking of the same queries
+    rivals: tuple[str, ...] = ()  # models that these clicks do not tell from it: intervals hold theirs, too
 
 
 def shown_lists(parts: Iterable[LogPartJson]) -> list[ShownList]:
@@ -61,7 +62,7 @@ def clicks_of(lists: Sequence[ShownList], ranking_of: Mapping[str, Sequence[str]
     shown, ranking = None, None
     if ranking_of is not None:
         kept = [number for number, each in enumerate(lists) if each.query in ranking_of]
-        of_ranking = found._replace(by_list=found.by_list[kept])
+        of_ranking = found.of_lists(kept)
         chosen = [lists[number] for number in kept]
         shown = worth_of(_as_shown(chosen), chosen, of_ranking)
         digests = {query: [*map(result_digest, urls)] for query, urls in ranking_of.items()}
@@ -71,6 +72,7 @@ def clicks_of(lists: Sequence[ShownList], ranking_of: Mapping[str, Sequence[str]
         clients=sum(each.clients for each in lists),
         clicks=sum(sum(each.clicks) for each in lists),
         model=found.model,
+        rivals=tuple(each.model for each in found.rivals),
         gain=round(found.gain, 6),
         moved=found.moved,
         ranks=tuple(_rank_clicks(rank, lists, found) for rank in range(1, LISTED_MAX + 1)),

@@ -62,7 +62,11 @@ class TopicalWeb(SyntheticWeb):
         """Return the text of a page."""
         draw = self._draw(url, "text")
         count = 3 + int(6 * draw) if self.is_relevant(url) else int(draw < 0.1)
-        return " and ".join(["something else", *[TOPIC] * count])
+        return " and ".join(["something else", *[self.word_of(url)] * count])
+
+    def word_of(self, url: str) -> str:
+        """Return the word of a page's topic, if it is relevant."""
+        return TOPIC
 
     def links(self, url: str) -> tuple[FoundLink, ...]:
         return tuple(
@@ -71,7 +75,8 @@ class TopicalWeb(SyntheticWeb):
 
     def _words(self, url: str, link: str) -> str:
         share = self._topic.told_share if self.is_relevant(link) else self._topic.lying_share
-        return f"about the {TOPIC}" if self._draw(f"{url} {link}", "words") < share else "more"
+        is_told = self._draw(f"{url} {link}", "words") < share
+        return f"about the {self.word_of(link)}" if is_told else "more"
 
     def targets(self, url: str) -> list[str]:
         found = super().targets(url)
@@ -87,9 +92,14 @@ class TopicalWeb(SyntheticWeb):
         draw = self._draw(f"{url} {link}", "third")
         if draw >= self._topic.locality:
             return link
-        origin = self._topical[int(draw / self._topic.locality * len(self._topical))]
+        kin = self._kin_of(url)
+        origin = kin[int(draw / self._topic.locality * len(kin))]
         page = int(self._draw(f"{url} {link}", "page") * self.sizes[self._host_index[origin]])
         return f"{origin}/p{page}" if page else f"{origin}/"
+
+    def _kin_of(self, url: str) -> list[str]:
+        """Return the origins that are about the same as that of a URL."""
+        return self._topical
 
     @cached_property
     def all_pages(self) -> list[str]:

@@ -21,18 +21,19 @@ from typing import Final
 from peers.judging.sign_test import sign_test
 from peers.query_log.click_weights import click_weights
 from peers.query_log.log_files import LoggedQuery, digest_of, read_log
-from peers.query_log.log_row import CLICKS_MAX, LogRow
+from peers.query_log.log_row import CLICKS_MAX, GatewayRow, LogRow
 
 RANKS: Final = 10
 
 
-def rows_of(clicks: Sequence[LoggedQuery]) -> list[LogRow]:
+def rows_of(clicks: Sequence[LoggedQuery]) -> list[GatewayRow]:
     """A row a client, as a mesh logs it."""
     by_client: dict[str, set[tuple[int, str]]] = defaultdict(set)
     for click in clicks:
         by_client[click.client].add((click.rank, click.url))
     return [
-        LogRow(clicks[0].query, (), tuple(sorted(clicked)[:CLICKS_MAX])) for clicked in by_client.values()
+        GatewayRow(b"", LogRow(clicks[0].query, (), tuple(sorted(clicked)[:CLICKS_MAX])))
+        for clicked in by_client.values()
     ]
 
 

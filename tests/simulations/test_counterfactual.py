@@ -18,7 +18,7 @@ from peers.judging.team_draft import DRAWS, coins_of, team_draft
 from peers.policy.log_rules import query_digest
 from peers.query_log.click_weights import click_weights
 from peers.query_log.log_part import log_part
-from peers.query_log.log_row import LogRow, RowName, is_row, join, list_of, number_in, row_bytes
+from peers.query_log.log_row import GatewayRow, LogRow, RowName, is_row, join, list_of, number_in, row_bytes
 from peers.query_log.wire_messages import ListShown
 from simulations.model.click_models import CLICKED_SHARES, cascade_clicks, position_clicks
 
@@ -162,7 +162,10 @@ def test_a_flood_of_one_client_moves_no_weight_and_a_count_by_one() -> None:
     flood = row_of(["http://spam.test/", *urls[1:]], listed, range(1, 11))
     made_up = msgspec.structs.replace(flood, lists=(list_of(reversed(urls)),))
     flooded = {day: [*rows, flood if day % 2 else made_up] for day, rows in by_day.items()}
-    before, after = click_weights(by_day, 20), click_weights(flooded, 20)
+    before, after = (
+        click_weights({day: [GatewayRow(b"a", row) for row in rows] for day, rows in each.items()}, 20)
+        for each in (by_day, flooded)
+    )
     assert "http://spam.test/" not in {each.url for each in after}
     assert {each.url for each in before} == {each.url for each in after} >= set(urls[:2])
     assert (

@@ -211,7 +211,7 @@ def test_preferences_are_summed_over_peers_and_each_client_counts_once_through_f
 
 
 def test_whoever_takes_over_tells_the_same_weights_of_clicks_and_nobody_else_tells_any() -> None:
-    """Clicks are told again, messages get lost and repeated, and the peer that kept the query dies."""
+    """Clicks are told again, or made up, messages get lost, and the peer that kept the query dies."""
     rules = QueryLogRules(days=7, clicks=True, click_weight=0.1)
     mesh = Mesh(9, started=4, rules=rules, start_s=DAY_S - 600.0)
     mesh.network.set_loss(0.1)
@@ -222,13 +222,17 @@ def test_whoever_takes_over_tells_the_same_weights_of_clicks_and_nobody_else_tel
             mesh.tell(mesh.machines[client % 2], clicked)
     for _ in range(300):
         mesh.tell(mesh.machines[0], ResultClicked("glacier", b"flooding", 1, "http://spam.test/"))
+    for client in range(40):  # that a gateway makes up
+        for rank, url in enumerate(("http://c.test/", "http://spam.test/"), 1):
+            mesh.tell(mesh.machines[2], ResultClicked("glacier", client.to_bytes(8, "big"), rank, url))
     mesh.network.set_loss(0.0)
     mesh.network.set_repetition(0.0)
     mesh.rest()
     assert mesh.weights("glacier") == [], "the day is not over"
     mesh.pass_time(DAY_S - mesh.world.now % DAY_S + 60.0)
     mesh.rest()
-    expected = (("http://a.test/", 1_000), ("http://b.test/", 500))
+    # To c the liar gives as much as the four readers that it has elsewhere, to the other page nothing.
+    expected = (("http://a.test/", 1_000), ("http://c.test/", 667), ("http://b.test/", 500))
     assert mesh.weights("glacier") == [expected]
     slot = number_in(query_digest("glacier")) % SLOTS
     own = {each.peer: each for each in mesh.running}

@@ -13,7 +13,7 @@ from mesh.urls import host_of, is_canonical
 from peers.gateway.errands.roundup import Roundup
 from peers.gateway.model.messages import GatherRanks, RanksGathered
 from peers.link_graph.wire_messages import ListRanks, RanksListed
-from peers.policy.rules import Policy, is_below
+from peers.policy.rules import Policy
 
 
 class RankRoundup(Roundup):
@@ -57,11 +57,9 @@ class RankRoundup(Roundup):
 
     def _is_shown(self, peer: str, url: str) -> bool:
         """May this peer speak for a page, and the reader see it?"""
-        if not is_canonical(url) or self._policy.is_taken_down(url):
+        if not is_canonical(url) or not self._policy.shows(url, self._order.hidden):
             return False
-        host = host_of(url)
-        is_theirs = self._ownership.owner_of(self._ownership.slot_of(host)) == peer
-        return is_theirs and not is_below(host, self._order.hidden)
+        return self._ownership.owner_of(self._ownership.slot_of(host_of(url))) == peer
 
     def _gathered(self, now: float) -> Message:
         silent = tuple(peer for peer in self.peers if peer not in self._told)

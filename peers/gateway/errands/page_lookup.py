@@ -13,7 +13,7 @@ from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.round import REPEAT_AFTER_S
 from peers.gateway.errands.team_errand import TeamErrand
 from peers.gateway.model.messages import CheckLinks, FindPage, LinksChecked, PageFound
-from peers.policy.rules import EVERYTHING, Policy, is_below
+from peers.policy.rules import EVERYTHING, Policy
 from peers.storage.wire_messages import PAGES_CHECKED_MAX, CheckPages, PageRead, PagesChecked, ReadPage
 
 LOOKUP_S_MAX: Final = 2.0  # a disk with work to do, and a large page on its way
@@ -27,7 +27,7 @@ class PageLookup(Errand):
         self, number: int, me: str, order: FindPage, ownership: Ownership, policy: Policy = EVERYTHING
     ) -> None:
         super().__init__(number, me, order.ticket)
-        self._is_hidden = policy.is_taken_down(order.url) or is_below(host_of(order.url), order.hidden)
+        self._is_hidden = not policy.shows(order.url, order.hidden)
         self._question = ReadPage(self._number_question(), order.url, order.at_s)
         team = ownership.team_of(ownership.slot_of(host_of(order.url)))
         self._not_asked = [peer for peer in team if peer in ownership.alive]
@@ -88,7 +88,7 @@ class LinksLookup(TeamErrand):
         super().__init__(number, me, order.ticket, order.url, ownership)
         self._links: defaultdict[str, list[str]] = defaultdict(list)  # by who is asked for them
         for url in order.links[:PAGES_CHECKED_MAX]:
-            if has_host(url) and not policy.is_taken_down(url) and not is_below(host_of(url), order.hidden):
+            if has_host(url) and policy.shows(url, order.hidden):
                 team = ownership.team_of(ownership.slot_of(host_of(url)))
                 for peer in [each for each in team if each in ownership.alive][:1]:
                     self._links[peer].append(url)

@@ -6,10 +6,9 @@ from typing import ClassVar
 
 from mesh.actors.actor import Message, Send
 from mesh.actors.ownership import Ownership
-from mesh.urls import host_of
 from peers.gateway.errands.team_errand import TeamErrand
 from peers.gateway.model.messages import FindVersions, VersionsFound
-from peers.policy.rules import EVERYTHING, Policy, is_below
+from peers.policy.rules import EVERYTHING, Policy
 from peers.storage.wire_messages import ListVersions, ToldVersion, VersionsListed
 
 
@@ -22,7 +21,7 @@ class VersionsLookup(TeamErrand):
         self, number: int, me: str, order: FindVersions, ownership: Ownership, policy: Policy = EVERYTHING
     ) -> None:
         super().__init__(number, me, order.ticket, order.url, ownership)
-        self._is_hidden = policy.is_taken_down(order.url) or is_below(host_of(order.url), order.hidden)
+        self._is_hidden = not policy.shows(order.url, order.hidden)
         self._told: dict[tuple[int, float], ToldVersion] = {}
         self._is_cut = False
         self._moved_from: set[str] = set()

@@ -6,7 +6,6 @@ from collections import defaultdict
 from typing import Final
 
 from mesh.actors.actor import Address, Message, Send
-from mesh.urls import host_of
 from peers.engine.queries.query_parser import read_query
 from peers.gateway.errands.errand import Errand
 from peers.gateway.errands.round import Round
@@ -20,7 +19,6 @@ from peers.index.wire_messages import (
     CompleteTyped,
     TypedCompleted,
 )
-from peers.policy.rules import is_below
 
 # The next letter is typed by then: whoever has not answered has nothing to say.
 SUGGESTING_S_MAX: Final = 0.3
@@ -93,7 +91,7 @@ class SuggestionErrand(Errand):
         return completed(words, typed)
 
     def _is_shown(self, url: str) -> bool:
-        return not self._shared.policy.is_taken_down(url) and not is_below(host_of(url), self._order.hidden)
+        return self._shared.policy.shows(url, self._order.hidden)
 
 
 def _is_plain(query: str) -> bool:

@@ -26,6 +26,7 @@ from peers.query_log.log_row import (
     RowName,
     list_of,
     name_in,
+    name_through,
     number_in,
     row_bytes,
     row_in,
@@ -89,7 +90,8 @@ class LogUse(StoreUse):
             return
         machine = self._random.choice(running)
         day = int(machine.local_time() // DAY_S)
-        name = RowName(query_digest(message.query), day, message.client).encoded
+        told = RowName(query_digest(message.query), day, message.client).encoded
+        name = name_through(told, machine.peer)
         clicks = {message.url} if isinstance(message, ResultClicked) else set()
         self._possible[name] |= clicks
         seen = self._log(machine).observe()
@@ -142,7 +144,7 @@ class LogUse(StoreUse):
         clients = [random.randbytes(8), *(name_in(name).client for name in self._known_of(digest))]
         names = [RowName(digest, today, client).encoded for client in clients]
         for name in names:
-            self._made_up[name].add(url)
+            self._made_up[name_through(name, machine.peer)].add(url)
         odd = RowName(digest, today, b"none" + random.randbytes(4))
         rows = [
             *(ToldRow(name, row) for name in names),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.query_log.click_weights import CLIP, ClickWeight, click_weights, position_effect
-from peers.query_log.log_row import CLIENTS_TOLD_MIN, WEIGHTS_MAX, LogRow, list_of
+from peers.query_log.click_weights import CLIP, ClickWeight, bounded_sum, click_weights, position_effect
+from peers.query_log.log_row import CLIENTS_TOLD_MIN, WEIGHTS_MAX, GatewayRow, LogRow, list_of
 
 A, B, C = "http://a.test/", "http://b.test/", "http://c.test/"
 TODAY = 30
@@ -18,7 +20,11 @@ def rows(count: int, *clicks: tuple[int, str], lists: tuple[bytes, ...] = ()) ->
 
 
 def weights(by_day: dict[int, list[LogRow]], examined: tuple[float, ...] = ()) -> dict[str, int]:
-    return dict(click_weights(by_day, TODAY, examined))
+    return dict(click_weights(through("a", by_day), TODAY, examined))
+
+
+def through(gateway: str, by_day: Mapping[int, Sequence[LogRow]]) -> dict[int, list[GatewayRow]]:
+    return {day: [GatewayRow(gateway.encode(), row) for row in of_day] for day, of_day in by_day.items()}
 
 
 def test_book_10_1_clicks_count_by_the_position_effect_of_their_rank() -> None:
@@ -77,7 +83,7 @@ def test_weights_are_bounded_and_in_order(
     by_day = {
         day: [LogRow("q", (), tuple(sorted(clicks))) for clicks in of_day] for day, of_day in clicked.items()
     }
-    found = click_weights(by_day, TODAY, examined)
+    found = click_weights(through("a", by_day), TODAY, examined)
     assert found == sorted(found, key=lambda each: (-each.weight, each.url))
     assert all(0 < each.weight <= 1_000 for each in found)
     assert not found or found[0].weight == 1_000
@@ -85,7 +91,7 @@ def test_weights_are_bounded_and_in_order(
 
 def test_of_very_many_pages_those_of_the_greatest_weights_are_told() -> None:
     clicks = [rows(CLIENTS_TOLD_MIN + n, (1, f"http://h{n}.test/")) for n in range(WEIGHTS_MAX + 5)]
-    found = click_weights({29: [row for some in clicks for row in some]}, TODAY)
+    found = click_weights(through("a", {29: [row for some in clicks for row in some]}), TODAY)
     assert len(found) == WEIGHTS_MAX
     assert found[0] == ClickWeight(f"http://h{WEIGHTS_MAX + 4}.test/", 1_000)
 
@@ -95,3 +101,25 @@ def test_one_who_goes_on_for_weeks_moves_nothing(examined: tuple[float, ...]) ->
     honest = {day: rows(8, (1, A)) for day in range(10, 30)}
     flooded = {day: [*of_day, *rows(1, (10, B))] for day, of_day in honest.items()}
     assert weights(flooded, examined) == weights(honest, examined) == {A: 1_000}
+
+
+def test_no_gateway_gives_more_than_its_part_whatever_it_says() -> None:
+    """A liar has made up 1,000 clients that open B, that few open, and C, that nobody does."""
+    honest = (
+        through("a", {29: rows(6, (1, A))})[29] + through("b", {29: rows(4, (1, A)) + rows(3, (2, B))})[29]
+    )
+    made_up = through("c", {29: rows(1_000, (1, B), (2, C))})[29]
+    assert dict(click_weights({29: honest}, TODAY, (), 2)) == {A: 1_000}
+    assert dict(click_weights({29: honest + made_up}, TODAY, (), 2)) == {A: 1_000, B: 750}, (
+        "twice three of eight"
+    )
+    assert dict(click_weights({29: honest + made_up}, TODAY, (), 1))[C] == 997, "where all are believed"
+    assert click_weights({29: made_up}, TODAY, (), 2) == []
+
+
+@given(st.lists(st.floats(0, 1e6), max_size=6), st.integers(1, 4))
+def test_a_bounded_sum_is_that_of_equal_caps(parts: list[float], gateways: int) -> None:
+    found = bounded_sum(parts, gateways)
+    assert found == pytest.approx(sum(min(each, found / gateways) for each in parts), abs=1e-6)
+    assert 0 <= found <= sum(parts) + 1e-6
+    assert found == 0 or sum(each > 0 for each in parts) >= gateways

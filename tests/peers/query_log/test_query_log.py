@@ -31,6 +31,7 @@ from peers.query_log.log_row import (
     is_row,
     join,
     joined,
+    name_through,
     number_in,
     row_bytes,
     row_in,
@@ -126,7 +127,7 @@ def test_rows_that_no_honest_gateway_writes_are_refused_and_the_others_kept() ->
     sends = log.receive(OTHER, SearchesTold(5, (*bad, good)), 0.0)
     assert to(sends, SearchesNoted) == [SearchesNoted(5)], "or they would come again for ever"
     assert (seen(log).taken, seen(log).refused) == (1, len(bad))
-    assert [item.name for item in log._store.items_after(b"", 10)] == [good.name]
+    assert [item.name for item in log._store.items_after(b"", 10)] == [name_through(good.name, OTHER.peer)]
 
 
 def test_rows_of_slots_that_others_answer_for_are_not_noted() -> None:
@@ -320,6 +321,25 @@ def test_each_client_counts_once_for_the_ranking_of_more_of_its_clicks() -> None
         ComparedDay(0, "new.0a0b0c0d", first=1, second=2, ties=1),
         ComparedDay(0, "older.00000000", first=1, second=0, ties=0),
     )
+
+
+def test_a_gateway_that_makes_up_clients_leaves_those_of_others_their_places_and_counts() -> None:
+    log = log_of(QueryLogRules(days=30, clicks=True, click_weight=0.1))
+    now = 25 * DAY_S
+    log.wake(now)
+    queries = [f"glacier {number}" for number in range(4)]  # in which the order of gateways differs
+    for query in queries:
+        for peer, clients, url in (
+            ("bob", 5, "http://a/"),
+            ("eve", 200, "http://x/"),
+            ("dan", 5, "http://a/"),
+        ):
+            row = LogRow(query, ((1, 10),), ((1, url),))
+            rows = tuple(told(query, client, 24, row) for client in range(clients))
+            log.receive(Address(peer, "query_log"), SearchesTold(1, rows), now)
+    for query in queries:
+        [answer] = to(log.receive(OTHER, ClicksWanted(1, query_digest(query)), now), ClicksTold)
+        assert answer == ClicksTold(1, (("http://a/", 1_000),))
 
 
 def test_however_long_rows_members_write_no_question_reads_more_than_a_few_milliseconds_of_them() -> None:

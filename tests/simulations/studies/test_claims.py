@@ -15,6 +15,7 @@ import pytest
 from mesh.trace import write_trace
 from simulations.model.flow import Flow
 from simulations.model.hosts import drawn_hosts
+from simulations.outcomes.study import Claim, Outcome, Row
 from simulations.studies import (
     balance,
     cache,
@@ -31,7 +32,6 @@ from simulations.studies import (
 from simulations.studies.catalogue import STUDIES
 from simulations.studies.crawls import SLOTS
 from simulations.studies.postings import SEARCHED
-from simulations.studies.study import Claim, Outcome, Row
 from simulations.traces.columns import columns_of
 from tests.simulations.studies.test_studies import small
 from tests.simulations.traces.test_columns import recorded
@@ -47,6 +47,10 @@ GIVEN: dict[str, dict[str, Any]] = {
 
 def by_policy(**values: float) -> Callable[[str], Values]:
     return lambda column: lambda row: {column: values.get(str(row.get("policy") or row["order"]), 0.5)}
+
+
+def asked_for(**values: float) -> Values:
+    return lambda row: {"asked": values.get(row["by"], 0.5)}
 
 
 def moved(row: Row) -> dict[str, Any]:
@@ -192,6 +196,17 @@ PLANTED: dict[tuple[str, str], tuple[Values, ...]] = {
         )
         for order in ("fish", "focused")
     },
+    ("demand", "more of what is asked for"): (
+        asked_for(searches=0.6, weight=0.5, breadth=0.5),
+        asked_for(searches=0.5, weight=0.6, breadth=0.4),
+        asked_for(searches=0.5, weight=0.4, breadth=0.6),
+    ),
+    ("demand", "what is shown is fresher"): (
+        asked_for(**{"asked sooner": 0.1, "all sooner": 0.2, "all alike": 0.2}),
+        asked_for(**{"asked sooner": 0.2, "all sooner": 0.1, "all alike": 0.3}),
+        asked_for(**{"asked sooner": 0.2, "all sooner": 0.3, "all alike": 0.2}),
+    ),
+    ("demand", "no host is asked sooner"): (lambda row: {"pause_s": 1.0}, lambda row: {"pause_s": 0.1}),
     ("pagerank", "ranks that peers find"): (
         ranked(pagerank.FROM_NOTHING),
         ranked(pagerank.FROM_NOTHING, distance=2e-3),

@@ -14,6 +14,8 @@ from mesh.trace import TracedPage, write_trace
 from peers.engine.queries.query import Mode
 from simulations.model import caches, costs
 from simulations.model.flow import Flow
+from simulations.outcomes.study import Outcome, Parameters, Row, Study, interval_of, numbers
+from simulations.outcomes.tables import seeds_in_words
 from simulations.studies import (
     balance,
     cache,
@@ -31,8 +33,6 @@ from simulations.studies import (
 )
 from simulations.studies.catalogue import QUICK, STUDIES
 from simulations.studies.commands import check
-from simulations.studies.study import Outcome, Parameters, Row, Study, interval_of, numbers
-from simulations.studies.tables import seeds_in_words
 from simulations.world.hardware import ANSWER_S, COMMIT_PAGE_S, PARSE_S, QUESTIONS
 from simulations.world.posting_lists import bytes_read, posting_lists
 from tests.simulations.traces.test_columns import recorded

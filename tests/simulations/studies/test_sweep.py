@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 from mesh.errors import ConfigError
 from simulations.commands import sim
+from simulations.outcomes.figures import figure_of
+from simulations.outcomes.study import Row, Study
 from simulations.studies import commands, plan, politeness
 from simulations.studies.catalogue import QUICK, STUDIES
-from simulations.studies.figures import figure_of
 from simulations.studies.report import report
-from simulations.studies.study import Row, Study
 from simulations.studies.sweep import check_versions, run_on_cluster, sweep, varied
 from tests.simulations.studies.test_studies import small
 

@@ -28,7 +28,7 @@ from tests.peers.gateway.test_exactness import SLOT_COUNT, Mesh, documents
 
 QUERY = "天网 mesh"
 DAY = 40
-ON = QueryLogRules(days=30, clicks=True, click_weight=CLICK_WEIGHT_MAX, examined=(1.0, 0.5))
+ON = QueryLogRules(days=30, clicks=True, click_weight=CLICK_WEIGHT_MAX, click_gateways=1, examined=(1.0, 0.5))
 
 
 class ReadMesh(Mesh):

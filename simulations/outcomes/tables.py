@@ -14,7 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from simulations.studies.study import Outcome, Row, ends_of
+from simulations.outcomes.study import Outcome, Row, ends_of
 
 ROWS_ACROSS: Final = 3  # of a table that is shown with rows and columns exchanged
 

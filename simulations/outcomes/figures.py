@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mesh.counts import counted
 from mesh.errors import ConfigError
-from simulations.studies.study import ends_of
+from simulations.outcomes.study import ends_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from simulations.studies.study import Outcome, Row
+    from simulations.outcomes.study import Outcome, Row
 
 MARKERS: Final = "os^DvP*X"
 DASHES: Final = ("-", "--", "-.", ":")
