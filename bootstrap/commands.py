@@ -386,8 +386,7 @@ async def _up(
 
 def refusals(answer: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each seed that was not taken, with the remedy; `answer` is that of /api/seeds."""
-    invalid = answer.get("invalid", ())
-    lines = [f"{'' if url.endswith(WITH_LOGIN) else 'no URL, '}left out: {url}" for url in invalid]
+    lines = [f"left out: {refused['url']} {refused['reason']}" for refused in answer.get("invalid", ())]
     seen = "`tianmesh policy show`"
     lines += [f"left out by the policy of the mesh, see {seen}: {url}" for url in answer.get("left_out", ())]
     private = answer.get("private", ())

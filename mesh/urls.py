@@ -23,6 +23,7 @@ PATH_SEGMENTS_MAX = 20  # Heritrix, TooManyPathSegmentsDecideRule
 SEGMENT_REPEATS_MAX = 2  # Heritrix, PathologicalPathDecideRule
 # Names below it are of folders of files on somebody's machine: no name server knows them (RFC 6761, 6.3).
 FILES_DOMAIN = "files.localhost"
+NO_URL = "is no URL of a page, which begins with http://, https:// or ftp://"  # behind what is none
 WITH_LOGIN = "was given with a login, and none is ever used: give it without"  # behind a URL
 FTP = "ftp://"  # how URLs of directories of FTP servers begin
 LINKS_CACHED_MAX = 32768  # about 12 MB; the navigation of a site repeats on all pages of a directory
@@ -38,6 +39,8 @@ _PERCENT = re.compile("%(?:[0-9A-Fa-f]{2})?")
 _PLAINLY_CANONICAL = re.compile(
     r"https?://(?:(?!xn--)[a-z0-9][a-z0-9-]{0,62}+\.)++[a-z]{2,63}(?=/)(?:/[\w~-][\w.~-]*+)*+/?", re.ASCII
 )
+# A reference that is surely resolved by cutting and joining, likewise: how many folders up, and a plain path.
+_PLAIN_REFERENCE = re.compile(r"((?:\.\./)*+|/)((?:[\w~-][\w.~-]*+/)*+(?:[\w~-][\w.~-]*+)?)", re.ASCII)
 # A query, another scheme or `http:` without slashes, or white space that WHATWG removes or encodes.
 _NEEDS_WHOLE_BASE = re.compile(r"\?|(?!https?:[/\\])[a-z][a-z0-9+.\-]*:|[^\0-\x20]*[\0-\x20]", re.IGNORECASE)
 
@@ -230,4 +233,13 @@ def _normal_escape(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=LINKS_CACHED_MAX)
 def _canonical_in(directory: str, reference: str) -> str | None:
-    return canonical(reference, directory)
+    match = _PLAIN_REFERENCE.fullmatch(reference)
+    if match is None:
+        return canonical(reference, directory)
+    up, path = match.groups()
+    root = directory.index("/", 8) + 1
+    if up == "/":
+        directory = directory[:root]
+    for _ in range(len(up) // len("../")):  # WHATWG URL, 4.4: above the root is the root
+        directory = directory[: max(root, directory.rfind("/", 0, -1) + 1)]
+    return directory + path if len(directory) + len(path) <= URL_CHARS_MAX else None

@@ -57,7 +57,7 @@ ELSEWHERE: Final = {
     "tianmesh search --queries topics.tsv --record-reads": "wants a stopped peer; test_recorded_search.py",
     "tianmesh classes": "wants samples of one's own; tests/peers/classes has some, and a gateway",
     "tianmesh backlinks": "wants a policy that keeps the links: test_backlinks.py has one",
-    "tianmesh graph hits": "wants a policy that keeps the links: test_backlinks.py has one",
+    "tianmesh graph hubs": "wants a policy that keeps the links: test_backlinks.py has one",
     "tianmesh graph ranks": "wants a policy that ranks pages: test_page_ranks.py has one",
     "tianmesh entities": "wants a policy that keeps them, and keys: tests/live/test_entities.py has both",
     "tianmesh topic": "wants a key of an administrator, and slices: tests/live/test_topics.py has both",

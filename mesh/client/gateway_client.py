@@ -254,9 +254,9 @@ class GatewayClient:
         """Return the pages and hosts with the highest ranks, so many of each at most."""
         return self._ask("GET", f"/api/graph/ranks?{urlencode({'limit': most})}")
 
-    def hits(self, query: str, most: int) -> dict[str, Any]:
+    def hubs(self, query: str, most: int) -> dict[str, Any]:
         """Return hubs and authorities around the first results of a search, so many of each at most."""
-        return self._ask("GET", f"/api/graph/hits?{urlencode({'q': query, 'limit': most})}")
+        return self._ask("GET", f"/api/graph/hubs?{urlencode({'q': query, 'limit': most})}")
 
     def submission(self, code: str) -> dict[str, Any]:
         """Return how a submission stands."""

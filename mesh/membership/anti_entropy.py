@@ -133,10 +133,17 @@ class AntiEntropy:
             self._doors.knock_at_unheard(self._heard)
 
     def _synchronise(self, now: float) -> None:
-        """Exchange all with one member, if it believes anything else; soon with another without an answer."""
+        """Exchange all with one member, if it believes anything else; soon with another without an answer.
+
+        Where there was never anybody else, who comes asks first.
+        """
         if now < self._synchronise_at:
             return
-        self._synchronise_at = now + self._settings.probe_interval_s
+        is_only_one = len(self._members) < 2 and now >= self._doubts_until
+        settings = self._settings
+        self._synchronise_at = now + (
+            settings.reconnect_interval_s if is_only_one else settings.probe_interval_s
+        )
         self._is_synchronising = True
         for peer in self._others.some_of(self._others.all(), 1):
             if self._members.newcomers:  # what others count is of use, too

@@ -128,8 +128,8 @@ def _show(answer: dict[str, Any], count: int, scope: str) -> None:
         f"{answer['accepted']} of {counted(count, 'seed')} accepted{escape(scope)}"
     )
     complaints = Console(stderr=True, highlight=False)
-    for url in answer["invalid"]:
-        complaints.print(f"refused: {escape(str(url))}")
+    for refused in answer["invalid"]:
+        complaints.print(escape(f"refused: {refused['url']} {refused['reason']}"), soft_wrap=True)
     for sentence in answer["private"]:
         complaints.print(f"refused: {escape(str(sentence))}", soft_wrap=True)
     for url in answer["left_out"]:

@@ -103,6 +103,10 @@ def show(
         )
     for peer in told.get("left_out", ()):
         print(printable(f"# without the counts of {peer}, which tells what it was not asked for"))
+    for peer in told.get("silent", ()):
+        print(printable(f"# without the counts of {peer}, which has not told them"))
+    if told.get("missing_share"):
+        print(f"# so about {told['missing_share']:.1%} of all pages are missing in each slice")
     for key in ("pages", "contents", "related_pages", "related_contents"):
         if (strength := told[key]) is not None:
             numbers = "  ".join(f"{part} {strength['absolute'][part]:.6g}" for part in _PARTS)

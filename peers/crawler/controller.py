@@ -226,8 +226,9 @@ class Controller(StoreActor):
                 self._frontier.call_alias(host, representative)
             case LendTurn():
                 sends = self._visits.lending.answer(source, message, self._licensed_until_s, now)
-            case WebReached(how):
+            case WebReached(how, parser):
                 self._visits.early_revisits.note(b"web", how)
+                self._pages.parsed_since_s = self._visits.early_revisits.since(b"parser", parser, now)
             case WatchSites():
                 self._watch_sites(message, now)
             case StopCrawl():

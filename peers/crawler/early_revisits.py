@@ -30,6 +30,7 @@ from peers.policy.rules import Policy
 VISITS_AT_ONCE: Final = 256  # pages to be visited again take 65 us each
 _NEXT: Final = b"next"
 _UNDO: Final = b"undo"
+_SINCE: Final = Struct(">Id")  # a value, and when it was noted
 _SPAN: Final = Struct(">ddI")  # see `doubted_rows.Span`
 
 
@@ -69,6 +70,15 @@ class EarlyRevisits:
         self._table.put(_NEXT, b"")
         self.at_s = -inf
         return True
+
+    def since(self, what: bytes, value: int, now: float) -> float:
+        """Return since when something has a value, as far as is known: now if it had another before."""
+        noted = self._table.get(what)
+        before, since_s = _SINCE.unpack(noted) if noted else (None, now)
+        if before != value:
+            since_s = now
+            self._table.put(what, _SINCE.pack(value, now))
+        return since_s
 
     def do_some(self, now: float) -> None:
         """Look at the next rows."""

@@ -50,6 +50,26 @@ class DueBy(StrEnum):
     ONCE = "pages are visited once, as `revisit_after_s` is not set"
 
 
+class DelayBy(StrEnum):
+    """The reasons for the delay of a host."""
+
+    ROBOTS = "Crawl-delay of its robots.txt"
+    ANSWER = "delay_factor of the peer's settings"
+    RULE = "a rule of the policy"
+    SETTING = "delay_s of the peer's settings"
+
+
+class IndexState(StrEnum):
+    """How the index stands to the versions of a page that are kept."""
+
+    INDEXED = "in the index"
+    MARKED = "the index is about to follow"
+    DAMAGED = "not in the index: a version is damaged, and comes back from another peer"
+    HIDDEN = "not in the index: it is taken down"
+    MOVED = "not in the index: the page has moved"
+    GONE = "not in the index: the page is gone, or asks not to be indexed"
+
+
 class Hold(StrEnum):
     """The reason why a URL or a host is not asked."""
 
@@ -121,7 +141,7 @@ class HostFacts(msgspec.Struct, frozen=True):
     name: Name
     next_s: Seconds  # not asked before
     delay_s: Seconds
-    delay_by: Text  # what that follows from
+    delay_by: DelayBy
     fetched: Count  # pages asked for
     failures: Count  # in a row
     is_given_up: bool
@@ -130,6 +150,8 @@ class HostFacts(msgspec.Struct, frozen=True):
     address_delay_s: Seconds = 0.0  # for which the address is left alone after a question to this host
     refusal: Name = ""  # the budget that is used up
     alias_of: Name = ""  # the host under whose name its pages are visited; "" when it is no alias
+    delay_rule: Count = 0  # the number of the rule by which it is delayed; 0 for none
+    answer_s: Seconds = 0.0  # that its last answer took, if it is delayed by that
 
 
 class ArchiveFacts(msgspec.Struct, frozen=True):
@@ -142,7 +164,7 @@ class ArchiveFacts(msgspec.Struct, frozen=True):
     newest_status: Count
     has_document: bool  # the newest is the page, and not that it is gone
     is_indexed: bool
-    index: Text  # how the index stands
+    index: IndexState
     moved_to: LongText = ""  # where the page is now, as the newest says
 
 

@@ -133,6 +133,7 @@ class PagesInProgress:
         self.linked: list[PageLinked] | None = None  # for the link graph; None while there is none
         self.counted: TopicVisits | None = None  # None while no topic is counted
         self._whole_before_s = -inf  # of stored pages from before that the links are wanted
+        self.parsed_since_s = -inf  # pages that were visited before are to be read by the parser of now
 
     def __len__(self) -> int:
         """Pages that are not stored so far."""
@@ -243,7 +244,7 @@ class PagesInProgress:
     def _current_version(self, state: HostState, taken: QueuedUrl) -> Place | None:
         """Return the stored version of a page as it was at the last visit; None to have it read anew."""
         before = taken.before
-        if before is None or not before.is_stored:
+        if before is None or not before.is_stored or before.visited_s < self.parsed_since_s:
             return None
         newest = self._versions.newest(state.slot, taken.url)
         if newest is None or not newest.has_content or newest.fetched_at < self._whole_before_s:

@@ -13,9 +13,11 @@ from peers.crawler.explanations import (
     LINES_MAX,
     TEXT_CHARS_MAX,
     ArchiveFacts,
+    DelayBy,
     DueBy,
     Hold,
     HostFacts,
+    IndexState,
     RobotsFacts,
     Ruling,
     Underway,
@@ -264,7 +266,7 @@ class UrlExplainer:
     def _host_facts(self, record: HostRecord) -> HostFacts:
         state, settings = self._state, self._settings
         asked_count = 0 if state is None else self._sources.budgets.asked_count(state.domain.name)
-        delay_s, delay_by = self._delay(state, record.seconds)
+        delay_s, delay_by, rule = self._delay(state, record.seconds)
         return HostFacts(
             name=self._host,
             next_s=record.next_fetch_s,
@@ -278,10 +280,12 @@ class UrlExplainer:
             address_delay_s=self._sources.visits.clocks.address_delay_s(self._host),
             refusal=politeness.budget_reason(record, asked_count, settings) or "",
             alias_of=record.alias_of,
+            delay_rule=rule,
+            answer_s=record.seconds if delay_by is DelayBy.ANSWER else 0.0,
         )
 
-    def _delay(self, state: HostState | None, seconds: float) -> tuple[float, str]:
-        """Return how long the host is left alone after a question, and the setting or rule that decides it.
+    def _delay(self, state: HostState | None, seconds: float) -> tuple[float, DelayBy, int]:
+        """Return the seconds the host is left alone after a question, the reason, and the number of its rule.
 
         Args:
           seconds: that its last answer took.
@@ -295,12 +299,12 @@ class UrlExplainer:
         delay_s = politeness.delay_s(wanted, self._settings, rule, seconds)
         ours_s = politeness.delay_s((), self._settings, rule, seconds)
         if delay_s > ours_s:
-            return delay_s, "Crawl-delay of its robots.txt"
+            return delay_s, DelayBy.ROBOTS, 0
         if ours_s > politeness.delay_s((), self._settings, rule):
-            return delay_s, f"delay_factor of the peer's settings, as its last answer took {seconds:.1f} s"
+            return delay_s, DelayBy.ANSWER, 0
         if rule is not None and rule.least_delay_s is not None:
-            return delay_s, f"rule {number_of_rule(self._policy, rule)} of the policy"
-        return delay_s, "delay_s of the peer's settings"
+            return delay_s, DelayBy.RULE, number_of_rule(self._policy, rule)
+        return delay_s, DelayBy.SETTING, 0
 
     def _robots_facts(self, said: RobotsParsed | None) -> RobotsFacts | None:
         origin, origins = origin_of(self._url), self._sources.frontier.origins
@@ -367,13 +371,10 @@ class UrlExplainer:
             newest_s=newest.fetched_at if isfinite(newest.fetched_at) else 0.0,
             newest_status=newest.status,
             has_document=newest.has_document,
-            is_indexed=index == INDEXED,
+            is_indexed=index is IndexState.INDEXED,
             index=index,
             moved_to=newest.moved_to,
         )
-
-
-INDEXED: Final = "in the index"
 
 
 def underway(url: str, visit: Visit, clocks: HostClocks, now: float) -> Underway:
@@ -396,18 +397,16 @@ def hold_by_clock(record: HostRecord, day_max: int) -> Hold:
     return Hold.BACK_OFF if record.failures else Hold.DELAY
 
 
-def _index_state(kept: KeptVersions) -> str:
+def _index_state(kept: KeptVersions) -> IndexState:
     if kept.is_damaged:
-        return "not in the index: a version is damaged, and comes back from another peer"
+        return IndexState.DAMAGED
     if kept.is_marked:
-        return "the index is about to follow"
+        return IndexState.MARKED
     if kept.is_hidden:
-        return "not in the index: it is taken down"
+        return IndexState.HIDDEN
     if kept.places[0].has_document:
-        return INDEXED
-    if kept.places[0].moved_to:
-        return "not in the index: the page has moved"
-    return "not in the index: the page is gone, or asks not to be indexed"
+        return IndexState.INDEXED
+    return IndexState.MOVED if kept.places[0].moved_to else IndexState.GONE
 
 
 def _is_imported(row: UrlRow) -> bool:

@@ -19,15 +19,19 @@
 #include "peers/engine/searching/conjunction.h"
 #include "peers/engine/searching/disjunction.h"
 #include "peers/engine/searching/found.h"
-#include "peers/engine/excerpts/windows.h"
+#include "peers/engine/excerpts/sections.h"
 #include "peers/engine/postings/word_numbers.h"
 #include "peers/engine/mending/dictionary_scan.h"
+#include "peers/engine/segments/inversion.h"
 
 #define ALL_KERNELS(EACH) \
     EACH(begin_slices) \
     EACH(build_postings) \
     EACH(choose_fragments) \
+    EACH(compare_sketches) \
     EACH(count_allowed) \
+    EACH(count_lengths) \
+    EACH(cut_runs) \
     EACH(documents_of) \
     EACH(find) \
     EACH(find_classes) \
@@ -53,6 +57,8 @@
     EACH(normalise) \
     EACH(number_tokens) \
     EACH(pack_entries) \
+    EACH(place_headings) \
+    EACH(place_runs) \
     EACH(place_words) \
     EACH(rank) \
     EACH(read_heads) \
@@ -63,9 +69,11 @@
     EACH(select_best) \
     EACH(sketch_text) \
     EACH(slice_postings) \
+    EACH(sort_strings) \
     EACH(sounding_entries) \
     EACH(sum_blocks) \
     EACH(sum_lengths) \
+    EACH(tell_line) \
     EACH(unpack_entries)
 
 #define ALL_CONSTANTS(EACH) \
@@ -92,6 +100,7 @@
     EACH(IS_EXACT) \
     EACH(K1) \
     EACH(LETTER) \
+    EACH(LONG_BITS_MAX) \
     EACH(IS_OVER) \
     EACH(IS_PAID) \
     EACH(IS_SPENT) \
@@ -101,6 +110,7 @@
     EACH(PIECES_DONE) \
     EACH(PROGRESS_SIZE) \
     EACH(CHARS_DONE) \
+    EACH(NO_RUN) \
     EACH(NUMBER) \
     EACH(PACKED_BITS) \
     EACH(PACKED_CHARS_MAX) \
@@ -114,6 +124,7 @@
     EACH(POSITIONS_DAMAGE) \
     EACH(OF_POSITIONS) \
     EACH(OF_POSTINGS) \
+    EACH(OTHER_TITLE_BITS_MAX) \
     EACH(READ_COLUMNS) \
     EACH(POSITION_MASK) \
     EACH(POSTING_BYTES_MAX) \
@@ -121,7 +132,9 @@
     EACH(SENTENCE_END) \
     EACH(SENTENCE_END_BEFORE_SPACE) \
     EACH(SHINGLE_TOKENS) \
+    EACH(SHORT_BITS_MAX) \
     EACH(SKETCH_BINS) \
+    EACH(SKETCH_WORDS) \
     EACH(SKIP_WORDS) \
     EACH(SLOPE) \
     EACH(SOUND_COLUMNS) \
@@ -129,10 +142,13 @@
     EACH(START) \
     EACH(SUM_BLOCK_BYTES) \
     EACH(TERM_MASK) \
+    EACH(TEXT_BREAK) \
     EACH(TITLE) \
+    EACH(TITLE_BITS) \
     EACH(TOTAL) \
     EACH(TYPED_BYTES_MAX) \
     EACH(UNKNOWN_MAX) \
+    EACH(UNSEEN_AT_END_MAX) \
     EACH(URL) \
     EACH(VARIANTS_MAX) \
     EACH(WEIGHT) \

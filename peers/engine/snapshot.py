@@ -33,7 +33,9 @@ from peers.engine.mending.similar_words import SimilarWord, counted_words, simil
 from peers.engine.merging.export import DEFAULT_SIZES, Export, ExportSizes
 from peers.engine.native.kernels import LENGTH_COUNT
 from peers.engine.pages.document import Document
+from peers.engine.pages.filter_entries import LANGUAGE_PREFIX
 from peers.engine.postings.entries import Entries
+from peers.engine.queries.native_forms import ANY_LANGUAGE, LANGUAGES
 from peers.engine.queries.query import Query
 from peers.engine.searching.effort import Effort, EffortSpentError
 from peers.engine.searching.intersection import count_allowed
@@ -115,6 +117,7 @@ class View:
         self.document_count = sum(view.document_count for view in self._segments)
         totals = [sum(view.field_lengths[field] for view in self._segments) for field in range(LENGTH_COUNT)]
         self._field_lengths = (totals[0], totals[1], totals[2], totals[3], totals[4])
+        self._n_in_languages: int | None = None  # pages in any of those with forms of their own, when asked
         self._shared_titles = lru_cache(SITES_KEPT)(partial(shared_titles, self._segments))
 
     def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> CollectionStatistics:
@@ -130,11 +133,17 @@ class View:
             if effort is not None and not view.is_whole:
                 effort.spend(int(known.doc_freqs.sum()))
             doc_freqs += known.doc_freqs if view.is_whole else _count_allowed(view, known)
-        return CollectionStatistics(
-            self.document_count,
-            self._field_lengths,
-            {term: n for term, n in zip(terms, doc_freqs.tolist(), strict=True) if n},
-        )
+        counted = {term: n for term, n in zip(terms, doc_freqs.tolist(), strict=True) if n}
+        if ANY_LANGUAGE in terms:
+            counted[ANY_LANGUAGE] = self._count_in_languages(effort)
+        return CollectionStatistics(self.document_count, self._field_lengths, counted)
+
+    def _count_in_languages(self, effort: Effort | None) -> int:
+        """Count the pages in any of the languages whose words have forms of their own, once."""
+        if self._n_in_languages is None:
+            entries = [LANGUAGE_PREFIX + language for language in LANGUAGES]
+            self._n_in_languages = sum(self.statistics(entries, effort).doc_freqs.values())
+        return self._n_in_languages
 
     def search(
         self,

@@ -8,7 +8,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -60,6 +60,8 @@ entities_app: Final = typer.Typer(
     "sends its names to the gateway and nothing else; pages are scored on this machine.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+FIELDS_BYTES_MAX: Final = 128 << 10  # of a file: all fields with all the texts that they may have are 80 kB
 
 KeysOption = Annotated[
     Path | None,
@@ -169,7 +171,10 @@ def _fields_in(path: Path) -> dict[str, tuple[str, ...]]:
     """Read the fields of an entity from a file. ConfigError."""
     where = "standard input" if str(path) == "-" else str(path)
     try:
-        content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
+            content = file.read(FIELDS_BYTES_MAX + 1)
+        if len(content) > FIELDS_BYTES_MAX:
+            raise ConfigError(f"{where} is longer than {FIELDS_BYTES_MAX:,} bytes, which no entity needs")
         read = tomllib.loads(content.decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"the fields in {where} cannot be read: {error}") from error

@@ -19,7 +19,7 @@ from mesh.membership.model.messages import (
     DecreesInForce,
     PublishDecree,
 )
-from mesh.urls import WITH_LOGIN, canonical_with_ftp, has_login, hostname_of, origin_of
+from mesh.urls import NO_URL, WITH_LOGIN, canonical_with_ftp, has_login, hostname_of, origin_of
 from peers.crawler.fetching.contact import ADVICE
 from peers.engine.queries.query import Sort
 from peers.gateway.asked_pages import asked_pages
@@ -54,6 +54,7 @@ from peers.gateway.model.messages import (
     WhyIdleAnswered,
 )
 from peers.gateway.model.readiness_json import HealthJson
+from peers.gateway.model.sentences import Put, sentences_in
 from peers.gateway.openapi import openapi
 from peers.gateway.related_search import search_and_relate
 from peers.gateway.reports import Reports
@@ -63,6 +64,7 @@ from peers.gateway.site.command_json import (
     DrainRequest,
     Imported,
     Published,
+    RefusedUrl,
     Seeded,
     Seeds,
     ToDecree,
@@ -147,13 +149,13 @@ class ApiRoutes:
             self._access.check_admin(request)
         given = _seeds_in(await body_of(request))
         urls: dict[str, None] = {}
-        invalid: list[str] = []
+        invalid: list[RefusedUrl] = []
         for text in given.urls:
             url = canonical_with_ftp(text)
             if url is None:
-                invalid.append(text[:200])
+                invalid.append(RefusedUrl(text[:200], NO_URL))
             elif has_login(text):
-                invalid.append(f"{url[:200]} {WITH_LOGIN}")
+                invalid.append(RefusedUrl(url[:200], WITH_LOGIN))
             else:
                 urls[url] = None
         if not urls:
@@ -244,14 +246,14 @@ class ApiRoutes:
         if url is None:
             raise Refusal(400, "give a URL with http:// or https:// in the parameter url")
         answered = await self._backend.ask(lambda ticket: AskWhy(ticket, url), WhyAnswered)
-        return responses.json(url_json(answered))
+        return responses.json(url_json(answered, _sentences_for(request)))
 
     async def why_idle(self, request: Request) -> Response:
         """Return the fetches of every peer, why the rest waits, and a member's word if wanted."""
         self._access.check_admin(request, TokenRight.READ)
         about = member_parameters(request)
         answered = await self._backend.ask(lambda ticket: AskWhyIdle(ticket, *about), WhyIdleAnswered)
-        return responses.json(idle_json(answered))
+        return responses.json(idle_json(answered, _sentences_for(request)))
 
     async def healthz(self, request: Request) -> Response:
         """Whether this peer lives; whether the mesh can be asked, `readyz` tells."""
@@ -275,6 +277,11 @@ class ApiRoutes:
         media_type = media_type_for(request.headers.get("accept", ""))
         headers = {**responses.SAFE_HEADERS, "vary": "accept"}
         return Response(self._backend.metrics(media_type), media_type=media_type, headers=headers)
+
+
+def _sentences_for(request: Request) -> Put:
+    """Return how sentences are made in the language that a program asks for, English if for none."""
+    return sentences_in(request.query_params.get("lang", ""))
 
 
 def _search_of(request: Request) -> SearchRequest:

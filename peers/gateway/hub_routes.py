@@ -13,7 +13,7 @@ from peers.gateway.handling import responses
 from peers.gateway.handling.backend import Backend, Busy
 from peers.gateway.handling.requests import Refusal, number_in, query_in, reader_of
 from peers.gateway.hubs.hits import hubs_and_authorities
-from peers.gateway.hubs.hubs_json import HitsJson, hits_json
+from peers.gateway.hubs.hubs_json import HubsJson, hubs_json
 from peers.gateway.hubs.hubs_page import hubs_page
 from peers.gateway.hubs.neighbourhood import Neighbourhood
 from peers.gateway.model.messages import GatherNeighbours, NeighboursGathered, PagesFound, SearchPages
@@ -39,7 +39,7 @@ class HubRoutes:
         if not query:
             return responses.found(reader.link("/"))
         try:
-            told = await self._hits(query, SHOWN)
+            told = await self._hubs(query, SHOWN)
         except Busy:
             return responses.html(message_page(reader, reader.say("busy"), query), 503)
         return responses.html(await self._backend.render(partial(hubs_page, reader, told)))
@@ -52,9 +52,9 @@ class HubRoutes:
         if not query:
             raise Refusal(400, "give the words to search for in the parameter q")
         most = number_in(request.query_params.get("limit", str(SHOWN)), "limit", 1, LISTED_MAX)
-        return responses.json(await self._hits(query, most))
+        return responses.json(await self._hubs(query, most))
 
-    async def _hits(self, query: str, most: int) -> HitsJson:
+    async def _hubs(self, query: str, most: int) -> HubsJson:
         """Search, ask for the pages around the results, and for the addresses of those they link to. Busy."""
         asked = await asked_pages(self._backend, query)
         found = await self._backend.ask(
@@ -67,9 +67,9 @@ class HubRoutes:
         named = await self._gathered(marks=pages.unnamed())
         silent = {*around.silent, *named.silent}
 
-        def made() -> HitsJson:
+        def made() -> HubsJson:
             scored = hubs_and_authorities(pages.links(named), most)
-            return hits_json(query, titles.keys(), pages.titles, found.coverage, silent, scored)
+            return hubs_json(query, titles.keys(), pages.titles, found.coverage, silent, scored)
 
         return await self._backend.render(made)
 

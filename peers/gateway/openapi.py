@@ -94,6 +94,7 @@ class _Operation(NamedTuple):
 _QUERY: Final = _Parameter("q", "what is searched for, as on the page", {"type": "string"}, is_required=True)
 _URL: Final = _Parameter("url", "with http:// or https://", {"type": "string"}, is_required=True)
 _LANGUAGE: Final = _Parameter("lang", "of the page, en or zh", {"type": "string"})
+_SENTENCES: Final = _Parameter("lang", "of sentences, en or zh", {"type": "string", "default": "en"})
 _ORIGINAL: Final = _Parameter(
     "url", "as it is, with http:// or https://", {"type": "string"}, is_required=True, place="path"
 )
@@ -246,7 +247,7 @@ _OPERATIONS: Final = (
         "get",
         "What is known of a URL, and why it is as it is",
         UrlJson,
-        (_URL,),
+        (_URL, _SENTENCES),
         is_for_administrators=True,
         failures=(400, 502),
     ),
@@ -256,7 +257,7 @@ _OPERATIONS: Final = (
         "Why so much is fetched and no more; with `peer`, also what that member alone has told in some time, "
         "as far as it is found: ask again until `is_done`",
         IdleJson,
-        (_MEMBER, *_TIMES),
+        (_MEMBER, *_TIMES, _SENTENCES),
         is_for_administrators=True,
         failures=(400, 502),
     ),
@@ -832,7 +833,7 @@ def _operations_loaded_late() -> tuple[_Operation, ...]:
     from peers.gateway.grouping.groups import GROUPED_MAX, GroupedBy
     from peers.gateway.grouping.groups_json import GroupsJson
     from peers.gateway.hub_routes import LISTED_MAX, SHOWN
-    from peers.gateway.hubs.hubs_json import HitsJson
+    from peers.gateway.hubs.hubs_json import HubsJson
 
     by = _Parameter("by", "what tells groups apart", {"enum": list(GroupedBy), "default": GroupedBy.WORDS})
     return (
@@ -847,11 +848,11 @@ def _operations_loaded_late() -> tuple[_Operation, ...]:
         ),
         _Operation("/groups", "get", "The same as a page", _HTML, (_QUERY, by, _LANGUAGE)),
         _Operation(
-            "/api/graph/hits",
+            "/api/graph/hubs",
             "get",
             "Hubs and authorities around the first results of a search, if the policy of the mesh has "
             "`[link_graph]`; links within a domain do not count",
-            HitsJson,
+            HubsJson,
             (
                 _QUERY,
                 _Parameter(

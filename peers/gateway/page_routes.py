@@ -39,6 +39,7 @@ from peers.gateway.model.messages import (
     WhyAnswered,
     WhyIdleAnswered,
 )
+from peers.gateway.model.sentences import sentences_in
 from peers.gateway.related_search import search_and_relate
 from peers.gateway.reports import Reports
 from peers.gateway.site import pages
@@ -192,7 +193,7 @@ class PageRoutes:
         except Busy:
             return responses.html(pages.message_page(reader, reader.say("busy")), 503)
         may_see = self._access.may_see(request)
-        readiness = await self._reports.readiness()
+        readiness = await self._reports.readiness(sentences_in(reader.language))
         return responses.html(pages.status_page(reader, report, readiness, may_see=may_see))
 
     async def history(self, request: Request) -> Response:
@@ -208,6 +209,7 @@ class PageRoutes:
     async def why(self, request: Request) -> Response:
         """Show why things are as they are, to administrators."""
         reader = reader_of(request)
+        put = sentences_in(reader.language)
         if not self._access.may_see(request):
             return responses.form(sign_in_page(reader, is_wrong=False, is_known=False), 403)
         text = request.query_params.get("url", "").strip()
@@ -217,11 +219,11 @@ class PageRoutes:
         try:
             if url is None:
                 idle = await self._backend.ask(AskWhyIdle, WhyIdleAnswered)
-                return responses.html(why_idle_page(reader, idle_json(idle)))
+                return responses.html(why_idle_page(reader, idle_json(idle, put)))
             known = await self._backend.ask(lambda ticket: AskWhy(ticket, url), WhyAnswered)
         except Busy:
             return responses.html(pages.message_page(reader, reader.say("busy")), 503)
-        return responses.html(why_url_page(reader, url_json(known)))
+        return responses.html(why_url_page(reader, url_json(known, put)))
 
     async def sign_in(self, request: Request) -> Response:
         """Let an administrator see more in this browser from now on."""

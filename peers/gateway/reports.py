@@ -17,6 +17,7 @@ from peers.gateway.model.messages import (
     StatusGathered,
 )
 from peers.gateway.model.readiness_json import ReadinessJson, readiness_json
+from peers.gateway.model.sentences import Put, in_english
 from peers.gateway.model.status import Report, decode, member_rows, public_part, report_of
 from peers.gateway.site.history_page import KeptHistory
 from peers.gateway.site.history_view import HistorySpan
@@ -32,11 +33,11 @@ class Reports:
         self._access = access
         self._histories: dict[HistorySpan, KeptHistory] = {}
 
-    async def readiness(self) -> ReadinessJson:
+    async def readiness(self, put: Put = in_english) -> ReadinessJson:
         try:
-            return readiness_json(await self._backend.ask(CheckReadiness, ReadinessTold))
+            return readiness_json(await self._backend.ask(CheckReadiness, ReadinessTold), put)
         except Busy as error:
-            return ReadinessJson("waiting", waits_for=(str(error),))
+            return ReadinessJson("waiting", waits_for=(put(str(error)),))
 
     async def report(self, request: Request) -> Report:
         gathered = await self._backend.ask(GatherStatus, StatusGathered)

@@ -262,7 +262,7 @@ def _routes_of_hubs(backend: Backend) -> list[Route]:
 
     return [
         Route("/hubs", _late(lambda: routes().page)),
-        Route("/api/graph/hits", _late(lambda: routes().told)),
+        Route("/api/graph/hubs", _late(lambda: routes().told)),
     ]
 
 
@@ -334,7 +334,7 @@ class _HostCheck:
 _SHARED_PATHS: Final = frozenset(
     (
         *("/api/search", "/api/suggest", "/api/page", "/api/versions", "/api/keywords"),
-        *("/api/backlinks", "/api/groups"),
+        *("/api/backlinks", "/api/graph/hubs", "/api/graph/ranks", "/api/groups"),
         *("/yacysearch.json", "/yacysearch.rss", "/cdx"),
     )
 )

@@ -17,6 +17,7 @@ from peers.gateway.topics.topic_json import TopicStrengthJson, strength_csv, str
 from peers.gateway.topics.topic_page import topic_page, topics_page
 
 KEPT_S: Final = 60.0  # counts are asked for again after that: each time all peers look through their rows
+PARTLY_KEPT_S: Final = 5.0  # those without a silent peer's
 _UNKNOWN: Final = (
     "this mesh counts no topic of that name: `tianmesh topic list` and /api/topics show those that it counts"
 )
@@ -56,9 +57,10 @@ class TopicRoutes:
         told = await self._strength(request.path_params["name"])
         if told is None:
             raise Refusal(404, _UNKNOWN)
-        if form == "csv" and told.left_out:  # a table has no place to say so
+        if form == "csv" and (missing := told.left_out + told.silent):  # a table has no place to say so
             raise Refusal(
-                503, f"without the counts of {', '.join(told.left_out)}, which lie: JSON has the others"
+                503,
+                f"without the counts of {', '.join(missing)}, which lie or are silent: JSON has the others",
             )
         return responses.plain(strength_csv(told), "text/csv") if form == "csv" else responses.json(told)
 
@@ -76,5 +78,6 @@ class TopicRoutes:
                 lambda ticket: CountTopic(ticket, key, *of_list, topic.kept), CountsSummed
             )
             self._counted = {each: kept for each, kept in self._counted.items() if each in topics.by_key}
-            kept = self._counted[key] = self._backend.now() + min(KEPT_S, counted.left_s), counted
+            kept_s = PARTLY_KEPT_S if counted.silent else KEPT_S
+            kept = self._counted[key] = self._backend.now() + min(kept_s, counted.left_s), counted
         return strength_json(topics, topic, kept[1])

@@ -7,6 +7,7 @@ answered at once, by `Answerer.answer`; live, the port "questions" decides which
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import repeat
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
@@ -31,6 +32,7 @@ from peers.index.wire_messages import (
     Excerpt,
     ExcerptsRead,
     FacetCounts,
+    FurtherHits,
     Hit,
     HitsFound,
     Question,
@@ -52,6 +54,7 @@ COUNT_MAX: Final = 1 << 50  # of documents or tokens in a mesh; sums stay exact 
 # by people is below a twentieth of it, the most expensive query that may be typed at twice as much.
 VISITS_MAX: Final = 8_000_000
 MASKS_KEPT: Final = 8  # as many as a segment keeps views
+QUERIES_KEPT: Final = 16  # decoded: excerpts are asked for with the query that was searched
 
 
 class SlotsView(Protocol):
@@ -280,6 +283,8 @@ def _search(
     floor = question.floor if question.floor < inf else -inf
     total, is_exact, hits = view.search(query, statistics, question.k, after, floor, effort)
     facets = _facets(view, query, effort) if question.wants_facets else None
+    is_cut = effort.is_spent
+    is_wanted = total < question.further_below and not is_cut
     return HitsFound(
         question.request,
         order.epoch,
@@ -289,8 +294,21 @@ def _search(
         order.missing,
         is_exact,
         facets,
-        is_cut=effort.is_spent,
+        is_cut,
+        _further(question, statistics, view, effort) if is_wanted else None,
     )
+
+
+def _further(
+    question: SearchSlots, statistics: ranking.CollectionStatistics, view: SlotsView, effort: Effort
+) -> FurtherHits | None:
+    """Search by the further query; None where the effort is spent by that: it can be asked by itself."""
+    query = query_of(question.further)
+    if query is None:
+        return None
+    total, is_exact, hits = view.search(query, statistics, question.k, None, -inf, effort)
+    facets = _facets(view, query, effort) if question.wants_facets else None
+    return None if effort.is_spent else FurtherHits(total, tuple(hits), is_exact, facets)
 
 
 def _facets(view: SlotsView, query: Query, effort: Effort) -> FacetCounts | None:
@@ -300,6 +318,7 @@ def _facets(view: SlotsView, query: Query, effort: Effort) -> FacetCounts | None
         return None
 
 
+@lru_cache(maxsize=QUERIES_KEPT)
 def query_of(encoded: bytes) -> Query | None:
     """Decode a query from another peer; None when it is none or over the limits of a query."""
     if len(encoded) > QUERY_BYTES_MAX:

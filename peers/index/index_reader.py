@@ -55,6 +55,7 @@ from peers.index.wire_messages import (
 if TYPE_CHECKING:
     from peers.engine.pages.class_model import ClassModel
     from peers.engine.pages.past import TimeSpan
+    from peers.engine.past_index import Repeats
 
 TITLE_CHARS_MAX: Final = 1_000  # as `wire_messages.Excerpt` takes
 SECTION_ID_CHARS_MAX: Final = 200  # likewise; not every document was parsed here
@@ -117,6 +118,7 @@ class IndexReader:
         self._remembered = _Remembered(-1)
         self._classes: ClassModel | None = None
         self._past_views: dict[bytes, View] = {}  # those used last behind
+        self._repeats: Repeats | None = None  # made with the first of them
 
     def over(self, slots: SlotMask, span: TimeSpan | None = None) -> SnapshotReader:
         """Return the documents of the slots that are True, as of the last commit, or of a span."""
@@ -138,7 +140,7 @@ class IndexReader:
         self, present: Snapshot, past: Snapshot | None, slots: SlotMask, span: TimeSpan
     ) -> View:
         """Return a view of other versions, in which norms and documents are kept apart from those of now."""
-        from peers.engine.past_index import view_of_span
+        from peers.engine.past_index import Repeats, view_of_span
 
         classes = self._classes
         generations = present.generation, past.generation if past else -1
@@ -146,7 +148,8 @@ class IndexReader:
         key += classes.digest if classes else b""
         view = self._past_views.pop(key, None)
         if view is None:
-            view = view_of_span(present, past, slots, span, classes)
+            self._repeats = self._repeats or Repeats()
+            view = view_of_span(present, past, slots, span, classes, self._repeats)
         keep(self._past_views, key, view, PAST_VIEWS_KEPT)
         return view
 

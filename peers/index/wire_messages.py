@@ -13,7 +13,7 @@ from mesh.wire_fields import Count, Key, Name, Url
 from peers.engine.pages.near_copies import SKETCH_BYTES
 from peers.engine.pages.suggested_texts import NAMES_MAX
 
-TERMS_MAX: Final = 256  # distinct terms of one query
+TERMS_MAX: Final = 320  # distinct terms of one query, and the languages that pages may be in
 HITS_MAX: Final = 1_000  # hits in one answer
 FEATURES_MAX: Final = 32  # of a hit, besides its score
 FACET_CHARS_MAX: Final = 300  # of a value; host names have 253 at most
@@ -111,6 +111,9 @@ class SearchSlots(Message, frozen=True, array_like=True, tag=42):
     after_url: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""
     wants_facets: bool = False
     floor: float = -inf  # k better pages are known of others: those below may be left out
+    # Where fewer pages than this match: your best pages for that query, too. The terms are those of both.
+    further_below: Count = 0
+    further: bytes = b""
 
 
 FacetValues: TypeAlias = Annotated[
@@ -133,6 +136,15 @@ class FacetCounts(Message, frozen=True, array_like=True):
     classes: FacetValues = ()  # in each also the pages of those below it; none where a mesh has no classes
 
 
+class FurtherHits(Message, frozen=True, array_like=True):
+    """The best pages for the query that `SearchSlots` has besides, as in `HitsFound`."""
+
+    total: Count
+    hits: Annotated[tuple[Hit, ...], Meta(max_length=HITS_MAX)]
+    is_exact: bool = True
+    facets: FacetCounts | None = None
+
+
 class HitsFound(Message, frozen=True, array_like=True, tag=43):
     """An indexer's answer: at most k hits by falling score, ties by URL."""
 
@@ -145,6 +157,7 @@ class HitsFound(Message, frozen=True, array_like=True, tag=43):
     is_exact: bool = True  # False: more may have matched than `total`
     facets: FacetCounts | None = None  # where they were asked for
     is_cut: bool = False  # True: it cost too much, and these are the best of what was looked at
+    further: FurtherHits | None = None  # over the same documents, where wanted and not too dear
 
 
 class ListedEntry(Message, frozen=True, array_like=True):

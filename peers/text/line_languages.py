@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from peers.kernel import Ints, kernels_of
+from peers.kernel import Bytes, Ints, kernels_of
 from peers.text.function_words import FUNCTION_WORDS_OF
 from peers.text.runs import RunKind
 from peers.text.stemming import native_language
@@ -65,7 +65,7 @@ def function_masks(words: Sequence[str]) -> Ints:
     return np.fromiter(map(_MASKS.get, words, repeat(0)), np.int64, len(words))
 
 
-def script_masks(kinds: Ints, firsts: NDArray[np.uint32]) -> Ints:
+def script_masks(kinds: Bytes | Ints, firsts: NDArray[np.uint32]) -> Ints:
     """Return which of `LANGUAGES` East Asian runs tell, likewise, by their kinds and first characters."""
     masks = np.where(kinds == int(RunKind.HAN), 1 << _ZH, 0)
     masks[_is_in(firsts, _KANA)] = 1 << _JA

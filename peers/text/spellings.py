@@ -10,12 +10,10 @@ from __future__ import annotations
 import sys
 import unicodedata
 from bisect import bisect_right
-from functools import cache
 from itertools import chain
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peers.kernel import Codes, Ints
 from peers.text.characters import codes_of, text_of
@@ -32,8 +30,6 @@ SPELLED_SHARE_MAX: Final = 1 / 3
 # French and Greek pages are full of them (où, έναν), and nobody looks for a spelling of theirs.
 _UNSPELLED: Final = frozenset(chain.from_iterable(FUNCTION_WORDS_OF.values()))
 _VIRAMA: Final = ord("\u094d")
-# Between characters that are looked at all at once: for private use, and neither changed nor joined.
-_APART: Final = "\ue000"
 
 
 def spellings_of(text: str, share_max: float = 1.0) -> list[str]:
@@ -70,22 +66,25 @@ def spelling_of(word: str) -> str:
 
 def marked_places(codes: Codes) -> Ints:
     """Return the places in a text, rising, of all characters for which a word can have a spelling."""
-    is_marked = _are_changed()[codes]
+    states = _states[codes]
+    if len(unknown := codes[states == _UNKNOWN]):
+        for code in np.unique(unknown).tolist():
+            _states[code] = _CHANGED if _is_changed(code) else _UNCHANGED
+        states = _states[codes]
+    is_marked = states == _CHANGED
     if (codes == _VIRAMA).any():
         is_marked[[match.start() for match in NASAL.finditer(text_of(codes))]] = True
     return np.flatnonzero(is_marked)
 
 
-@cache
-def _are_changed() -> NDArray[np.bool_]:
-    """Return for every code point that is part of words whether folding makes something else of it."""
-    kinds = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
-    codes = np.flatnonzero(kinds == int(RunKind.WORD))
-    alone = _APART.join(map(chr, codes.tolist()))
-    pairs = zip(_written(alone).split(_APART), fold(alone).split(_APART), strict=True)
-    are_changed = np.zeros(sys.maxunicode + 1, np.bool_)
-    are_changed[codes] = [written != folded for written, folded in pairs]
-    return are_changed
+_UNKNOWN, _UNCHANGED, _CHANGED = range(3)
+# Of every code point, as soon as a text has it: there are 130,000 that words are made of.
+_states: Final = np.zeros(sys.maxunicode + 1, np.uint8)
+
+
+def _is_changed(code: int) -> bool:
+    """Tell whether folding makes something else of a character of words."""
+    return KIND_OF_CHARACTER[code] == RunKind.WORD and _written(chr(code)) != fold(chr(code))
 
 
 def _written(word: str) -> str:

@@ -13,6 +13,7 @@ Stems are made of folded words, without accents, as a query may be typed.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
@@ -123,14 +124,14 @@ def native_form_of(word: str, language: str) -> str:
     return FORM_PREFIX + str(_stemmer(NATIVE_STEMMERS[language]).stemWord(word))
 
 
-def native_forms_of(word: str) -> dict[str, str]:
+def native_forms_of(word: str, languages: Iterable[str] = NATIVE_STEMMERS) -> dict[str, str]:
     """Return the `native_form_of` a folded word by language, of those where it is not `form_of` the word."""
     form = form_of(word)
     forms: dict[str, str] = {}
     if not form or not (word.isascii() and word.isalpha()):
         return forms
-    for language, stemmer in NATIVE_STEMMERS.items():
-        native = FORM_PREFIX + str(_stemmer(stemmer).stemWord(word))
+    for language in languages:
+        native = FORM_PREFIX + str(_stemmer(NATIVE_STEMMERS[language]).stemWord(word))
         if native != form and word not in FUNCTION_WORDS_OF.get(language, ()):
             forms[language] = native
     return forms

@@ -17,6 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from xxhash import xxh3_64_digest
 
 from mesh.actors.actor import Message
 from mesh.slots import slot_of
@@ -52,7 +53,8 @@ from simulations.world.chance import random_of
 from simulations.world.checks import reachable
 from simulations.world.members import Members, VirtualDoor
 from simulations.world.network import Network
-from simulations.world.words import TellingParser, WordyParser
+from simulations.world.varied_pages import VariedParser
+from simulations.world.words import WordyParser
 from simulations.world.world import MessageTally, World
 
 if TYPE_CHECKING:
@@ -296,6 +298,7 @@ class FaultRun:
         liar.fell_silent = lambda for_s: self.nemesis.disturb(for_s, machine.number)
         self.false_answers.until_s = until + LASTS_S
         self.false_texts.until_s = until
+        liar.further = [use.twisted for use in self.uses]
         liar.lie(until)
         for use in self.uses:
             use.lie(machine, until)
@@ -364,7 +367,7 @@ class FaultRun:
             told=self._told,
             conduct=CONDUCT,
             tuning=TUNING,
-            parser=TellingParser if self.extras.has_everything else WordyParser,
+            parser=VariedParser if self.extras.has_everything else WordyParser,
         )
 
     def _make_web(self) -> SyntheticWeb:
@@ -417,6 +420,9 @@ class FaultRun:
     @property
     def liar(self) -> Machine | None:
         return self.watch.doubts.liar
+
+    def is_told_by_liar(self, url: str, body: bytes | None = None) -> bool:
+        return self.watch.doubts.is_of_liar(url, None if body is None else xxh3_64_digest(body))
 
     @property
     def hidden(self) -> Container[str]:

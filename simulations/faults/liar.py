@@ -103,6 +103,7 @@ class Liar:
         self._texts = texts
         self._silent_until = 0.0
         self.fell_silent: Callable[[float], object] = lambda for_s: None  # for whom its silence excuses
+        self.further: Sequence[Callable[[Message], Message]] = ()  # what it says of stores
         self._said: list[tuple[Address, Address, Message]] = []  # by its node
         self._machine = machine
         self._world = world
@@ -296,6 +297,8 @@ class Liar:
             return message
         message = self._leases.twisted(self._names.twisted(message))
         message = self._texts.twisted(target.peer, message)
+        for twist in self.further:
+            message = twist(message)
         self._said = [*self._said, (source, target, message)][-SAID_MAX:]
         if isinstance(message, HitsFound):
             return self._with_false_hits(target.peer, message)

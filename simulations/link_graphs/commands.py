@@ -18,7 +18,7 @@ from mesh.counts import counted
 from mesh.errors import ConfigError
 from mesh.process.collector import relax_collector
 from mesh.urls import canonical
-from peers.link_graph import hits_command, rank_command
+from peers.link_graph import hubs_command, rank_command
 from peers.options import JsonOption
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ app = typer.Typer(
 
 
 app.command(epilog=rank_command.EPILOG)(rank_command.ranks)
-app.command(epilog=hits_command.EPILOG)(hits_command.hits)
+app.command(epilog=hubs_command.EPILOG)(hubs_command.hubs)
 
 BOOK_REPLICATION: Final = "the book: 2.13 in 2001, some 4 in 2003"  # Li, Yan, Wang 2004, 6.3 and 2.3
 

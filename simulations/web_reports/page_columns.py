@@ -1,4 +1,4 @@
-"""Facts of pages as columns: 91 bytes a page, 8 a link, and the names of hosts.
+"""Facts of pages as columns: 99 bytes a page, 8 a link, and the names of hosts.
 
 While they are counted it is ten times as much: 1.6 GB of a million pages with ten links each.
 
@@ -73,6 +73,7 @@ class Columns(NamedTuple):
     title_chars: Ints
     title: npt.NDArray[np.uint64]  # digest of host and title
     content: npt.NDArray[np.uint64]  # digest; 0 without a main text
+    word_digest: npt.NDArray[np.uint64]  # 0 without words in it
     tags: npt.NDArray[np.uint64]  # a bit for each of `TAG_WEIGHTS`
     language: Ints
     type: Ints
@@ -84,7 +85,7 @@ class Columns(NamedTuple):
 
 
 IS_HTML, IS_NOINDEX, IS_ROOT, SAYS_NOTHING = 1, 2, 4, 8
-_TYPECODES: Final = "QidiiiiiiQQQhhiiihb"
+_TYPECODES: Final = "QidiiiiiiQQQQhhiiihb"
 
 
 class PageColumns:
@@ -134,6 +135,7 @@ class PageColumns:
             len(page.title),
             xxh3_64_intdigest(f"{host}\n{page.title}".encode(errors="replace")),
             page.content,
+            page.word_digest,
             tags,
             _few(self.languages, page.language),
             _few(self.types, page.type),

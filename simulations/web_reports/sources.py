@@ -23,7 +23,8 @@ from peers.importing.import_run import ImportPlan, ImportSummary, opened_file, s
 from peers.importing.positions import BEGINNING
 from peers.workers import Workers, result_of
 from simulations.web_reports.page_columns import PageColumns
-from simulations.web_reports.page_facts import StoredPages, TakenFacts, take_facts
+from simulations.web_reports.page_facts import StoredPages, TakenFacts, take_facts, take_words
+from simulations.web_reports.page_words import WordedPages
 
 SMALL_PAGES: Final = 500  # that are taken apart here: to start workers would take longer
 SMALL_BYTES: Final = 4 << 20  # of files, likewise
@@ -39,6 +40,7 @@ class ReportPlan(NamedTuple):
     sites: list[str]
     workers: int  # processes; 0 for as many as there are cores
     pages_max: int  # bounds the memory, see `page_columns`
+    wants_words: bool = False  # of pages, which are `WordedPages` then
 
 
 @dataclass
@@ -66,7 +68,7 @@ def gather(plan: ReportPlan, on_progress: Callable[[int, int], None]) -> Gathere
     Raises:
       ConfigError: files cannot be read.
     """
-    gathered = GatheredPages()
+    gathered = GatheredPages(WordedPages() if plan.wants_words else PageColumns())
     try:
         with ExitStack() as stack:
             peers = [stack.enter_context(closing(PeerFiles(config))) for config in plan.configs]
@@ -90,7 +92,8 @@ def _take(
             _add(result_of(future), plan, gathered)
             on_progress(done, source.size)
 
-    with Workers(take_facts, plan.workers, is_needed=bool(plan.workers) or not source.is_small) as workers:
+    take_pages = take_words if plan.wants_words else take_facts
+    with Workers(take_pages, plan.workers, is_needed=bool(plan.workers) or not source.is_small) as workers:
         for done, order in source.orders:
             if gathered.part:
                 return

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from simulations.link_graphs.report import (
     GraphShape,
@@ -62,6 +63,16 @@ class TitleReport(msgspec.Struct, frozen=True):
     repeating_hosts: int  # hosts of two titles and more where most are repeated
 
 
+class RepeatReport(msgspec.Struct, frozen=True):
+    """Pages that repeat another one: of each content all but one, by two digests."""
+
+    ours: int  # title, main text and boilerplate are equal word for word
+    book: int  # the most frequent words of the main text are, in that order, up to 2,048 bytes
+    both: int  # repeat an earlier page by either
+    only_ours: int
+    only_book: int
+
+
 class LinkReport(msgspec.Struct, frozen=True):
     """Links of a page to others, each once, and the graph of those between pages of the crawl."""
 
@@ -103,6 +114,7 @@ class WebReport(msgspec.Struct, frozen=True):
     replication: float  # pages for each
     mirrored_share: float  # of the pages: those that others are like
     mirror_degree_max: int
+    repeats: RepeatReport
     host_contents: float  # that differ over all, for each host
     depth: QuantitySpread  # labels of the host and levels of the path: D(P) of the book, 9.4
     pages_by_level: list[int]  # of their paths, from 0; the last has those of more levels, too
@@ -159,6 +171,7 @@ def report_of_web(
         replication=len(same_as) / n_contents,
         mirrored_share=float((degrees > 1).mean()),
         mirror_degree_max=int(degrees.max()),
+        repeats=_repeats(columns, same_as[order], order),
         host_contents=n_contents / int(is_host.sum()),
         depth=spread_of(gathered.labels()[columns.host] + columns.levels),
         pages_by_level=np.bincount(np.minimum(columns.levels, LEVELS_MAX)).tolist(),
@@ -175,6 +188,29 @@ def _groups(columns: Columns) -> Ints:
     digests = np.where(columns.content == 0, own, columns.content)
     groups: Ints = np.unique(digests, return_inverse=True)[1]
     return groups
+
+
+def _repeats(columns: Columns, same_as: Ints, order: Ints) -> RepeatReport:
+    """Tell of each page whether one before it had its content, by either digest.
+
+    Args:
+      same_as: their contents, in that order.
+    """
+    digests = columns.word_digest[order]
+    is_ours, is_book = _is_repeated(same_as), _is_repeated(digests) & (digests != 0)
+    return RepeatReport(
+        ours=int(is_ours.sum()),
+        book=int(is_book.sum()),
+        both=int((is_ours & is_book).sum()),
+        only_ours=int((is_ours & ~is_book).sum()),
+        only_book=int((is_book & ~is_ours).sum()),
+    )
+
+
+def _is_repeated(digests: Ints | npt.NDArray[np.uint64]) -> Flags:
+    is_repeated = np.ones(len(digests), np.bool_)
+    is_repeated[np.unique(digests, return_index=True)[1]] = False
+    return is_repeated
 
 
 def _titles(columns: Columns, is_html: Flags) -> TitleReport:

@@ -11,7 +11,7 @@ from bootstrap.commands import copies_warning, init, refusals, up
 from bootstrap.rendezvous import BootstrapConfig
 from mesh.config import load_config
 from mesh.errors import ConfigError
-from mesh.urls import WITH_LOGIN
+from mesh.urls import NO_URL, WITH_LOGIN
 from peers.config import PeerConfig
 from peers.options import seconds_in
 
@@ -75,18 +75,23 @@ def test_a_bootstrap_node_relays_as_many_as_its_founder_wants(tmp_path: Path) ->
 
 def test_every_seed_that_is_not_taken_is_told_with_the_remedy() -> None:
     private = ["10.1.2.3 leads to 10.1.2.3, which is not public: allow it"]
-    answer = {"accepted": 1, "invalid": ["x:"], "left_out": ["http://a.test/"], "private": private}
+    answer = {
+        "accepted": 1,
+        "invalid": [{"url": "x:", "reason": NO_URL}],
+        "left_out": ["http://a.test/"],
+        "private": private,
+    }
     told = refusals(answer)
     assert [line.partition(":")[0] for line in told[:3]] == [
-        "no URL, left out",
+        "left out",
         "left out by the policy of the mesh, see `tianmesh policy show`",
         "refused",
     ]
     assert told[2].endswith(private[0])
     assert "--allow-private" in told[3]
     assert refusals({"accepted": 3, "invalid": [], "left_out": [], "private": []}) == []
-    login = f"http://a.test/ {WITH_LOGIN}"
-    assert refusals({"accepted": 0, "invalid": [login]}) == [f"left out: {login}"]
+    login = {"url": "http://a.test/", "reason": WITH_LOGIN}
+    assert refusals({"accepted": 0, "invalid": [login]}) == [f"left out: http://a.test/ {WITH_LOGIN}"]
 
 
 def test_a_contact_that_is_given_later_reaches_the_peers_that_there_are(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from urllib.parse import urlencode, urlsplit
 
 from mesh.client.admin_token import tokens_for
 from mesh.client.gateway_client import GatewayClient, GatewayError
+from tests.live.loaded_processes import Popen
 from tests.live.web import ServedWeb
 from tests.patience import PATIENCE_S
 
@@ -38,7 +39,14 @@ def tianmesh(
       given: to its standard input.
     """
     command = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, input=given)
+    pipe = subprocess.PIPE
+    with Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        try:
+            said, complained = process.communicate(given, timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, said, complained)
 
 
 def wait_for(look: Callable[[], Value | None], what: str, timeout: float = PATIENCE_S) -> Value:
@@ -165,7 +173,7 @@ def up(
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"up-{time.monotonic_ns()}.log"
     with log.open("wb") as stderr:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True)
+        process = Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True)
     try:
         yield Up(process, log, folder / "mesh", has_seeds=bool(seeds))
     finally:
@@ -190,7 +198,7 @@ def node(
     """
     command = [*within, *program, kind, "--config", str(config)]
     with (config.parent / "log").open("ab") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
+        process = Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
     assert process.stdout is not None
     line = process.stdout.readline()
     try:

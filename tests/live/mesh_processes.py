@@ -36,6 +36,7 @@ from mesh.config import WEIGHT_DEFAULT, DoorConfig
 from mesh.keys.key_file import load_identity
 from mesh.slots import SlotTable, slot_of
 from tests.live.lab_process import COMMAND, START_S, tianmesh, wait_for
+from tests.live.loaded_processes import Popen
 from tests.live.place import Place
 from tests.live.web import ServedWeb
 from tests.patience import PATIENCE_S
@@ -346,7 +347,7 @@ class Mesh:
             before = self._processes.get(number)
             if before is not None and before.stdin is not None:
                 before.stdin.close()
-            self._processes[number] = subprocess.Popen(
+            self._processes[number] = Popen(
                 arguments, stdin=subprocess.PIPE, stdout=out, stderr=log, start_new_session=True
             )
 

@@ -14,6 +14,7 @@ import pytest
 
 from mesh.client.admin_token import tokens_for
 from mesh.client.gateway_client import GatewayClient
+from mesh.urls import NO_URL
 from tests.live.access_log import Access, assert_one_connection_at_a_time, page_counts
 from tests.live.archives import archived_urls
 from tests.live.dev_web import dev_sites
@@ -143,5 +144,6 @@ def test_seeds_health_and_metrics_at_any_gateway(crawled: Crawled, mesh: Up) -> 
     client = GatewayClient(mesh.gateways()[1], tokens_for(mesh.folder))
     known = client.add_seeds([crawled.web.seeds[0], "no url"])
     client.close()
-    assert known == {"accepted": 1, "invalid": ["no url"], "left_out": [], "private": []}
+    invalid = [{"url": "no url", "reason": NO_URL}]
+    assert known == {"accepted": 1, "invalid": invalid, "left_out": [], "private": []}
     assert mesh.wait_until_idle()["total"]["pages_fetched"] == 0

@@ -1230,3 +1230,13 @@ def own_record(membership: Membership) -> MemberRecord:
 
 def knocked_at(sends: list[Send]) -> list[str]:
     return [send.message.endpoint for send in sends if isinstance(send.message, Knock)]
+
+
+def test_the_only_member_that_there_ever_was_has_little_to_wake_for() -> None:
+    world = World(18)
+    [boot] = world.mesh(0, until=100.0) or [world.machines["boot"]]
+    wakes = 0
+    while world.now < 200.0:
+        wakes += 1
+        world.run(boot.membership.wake_at())
+    assert wakes < 100

@@ -444,3 +444,19 @@ def test_crawler_commons_invalid_urls_are_refused() -> None:
     path = shared("suites/url/crawler-commons/invalidUrls.csv")
     urls = [row for row in path.read_text(encoding="utf-8").splitlines() if row and not row.startswith("#")]
     assert [canonical(url) for url in urls] == [None] * len(urls)
+
+
+plain_pieces = st.sampled_from(["a", "b.html", ".", "..", "", "~u", "x y", "%2e", "1", "-", "http:", "_"])
+plain_paths = st.sampled_from(["", "/", "c/", "c//", "c/d/e.html"])
+
+
+@given(st.lists(plain_pieces, max_size=6).map("/".join), plain_paths)
+def test_references_are_resolved_by_cutting_as_by_the_standard(reference: str, path: str) -> None:
+    base = f"http://a.test/{path}"
+    assert canonical_links(base, [reference]) == [canonical(reference, base)]
+
+
+def test_a_plain_reference_is_as_long_as_a_url_may_be() -> None:
+    base = "http://a.com/"
+    longest = "x" * (URL_CHARS_MAX - len(base))
+    assert canonical_links(base, [longest, longest + "x"]) == [base + longest, None]

@@ -40,7 +40,7 @@ def test_all_crawls_go_by_it_as_long_as_the_policy_says_so() -> None:
 
 
 def test_pages_that_several_were_shown_are_visited_sooner_than_others() -> None:
-    interval_s = 20_000.0
+    interval_s = 8_000.0
     mesh = Mesh(CrawlSettings(delay_s=0.2, revisit_after_s=interval_s))
     obey(mesh, 1, CrawlOrder(asked_pages_max=4))
     mesh.machines[1].order(AddSeeds(1, mesh.web.seeds))

@@ -3,7 +3,7 @@ fetcher and the lessor to each other; for controller and fetcher see `web_reques
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -19,6 +19,9 @@ from peers.engine.pages.document import Document
 from peers.storage.messages import CpuSeconds
 from peers.topics.topic_list import TopicMarks
 from peers.watch.watched import PageWatch
+
+# Raised when pages are read otherwise than before, so that unchanged ones are read anew when they are due.
+PARSER_VERSION: Final = 1
 
 
 class ParsePage(Message, frozen=True):
@@ -101,10 +104,12 @@ class WebReached(Message, frozen=True):
     """The runtime to the controller when it starts: hosts that were given up may be reached now.
 
     They are asked again if `how`, a digest of the settings by which the web is reached, is another one than
-    in the last life.
+    in the last life. Pages that were visited before the `parser` was of that version are read as a whole when
+    they are due, though their servers say that they are as they were.
     """
 
     how: bytes
+    parser: int = PARSER_VERSION
 
 
 class StopCrawl(Message, frozen=True):

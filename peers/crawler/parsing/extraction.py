@@ -58,7 +58,7 @@ from peers.documents.icon_image import ICON_MEDIA_TYPES, icon_type
 from peers.documents.reader import read_document
 from peers.engine.pages.document import Document
 from peers.engine.pages.kinds import LISTING
-from peers.engine.pages.linkers import linker_of
+from peers.engine.pages.linkers import linkers_of
 from peers.storage.archive.warc import (
     CONTENT_TYPE,
     WarcRecord,
@@ -195,12 +195,13 @@ def _links(page: ParsedPage, listed: tuple[Listed, ...] | None) -> tuple[FoundLi
     """The links of a page; those that a feed lists come first, and are known as such; its icon is last."""
     listed = listed or ()
     known = frozenset(each.url for each in listed)
+    links = [link for link in page.links if link.url not in known] if known else page.links
+    linkers = linkers_of(page.url, [link.url for link in links])
     return (
         *_listed_links(listed),
         *[
-            FoundLink(link.url, link.anchor, linker=linker_of(page.url, link.url))
-            for link in page.links
-            if link.url not in known
+            FoundLink(link.url, link.anchor, linker=linker)
+            for link, linker in zip(links, linkers, strict=True)
         ],
         *((FoundLink(page.icon, hops=ICON_HOPS),) if page.icon else ()),
     )

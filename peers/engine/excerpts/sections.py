@@ -9,14 +9,15 @@ alike, as `Options` in a manual, are told apart by the one that follows, else fr
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from functools import cached_property
-from itertools import accumulate, compress, count
 from typing import Final, NamedTuple
 
 from peers.engine.excerpts.snippet import SearchedText, line_told
+from peers.engine.native.compiled import kernel
 from peers.engine.pages.document import Document
 from peers.engine.queries.query import Query
+from peers.kernel import Codes
+from peers.text.characters import codes_of
 
 UNSEEN_AT_END_MAX: Final = 3  # headings behind the main text, as of a list of links
 HEADINGS_SOUGHT_MAX: Final = 500  # among which a query's words are looked for
@@ -89,37 +90,26 @@ class Outline:
 
         Takes time in proportion to the text.
         """
-        numbers_of: dict[str, list[int]] = {}  # of the headings that read so
-        numbers_before: dict[tuple[str, str], list[int]] = {}  # and that another follows
-        for number, heading in enumerate(self.headings):
-            if heading:
-                numbers_of.setdefault(heading, []).append(number)
-                following = self.headings[number + 1] if number + 1 < len(self.headings) else ""
-                numbers_before.setdefault((heading, following), []).append(number)
-        if len(numbers_of) < 2:
+        if len(self.headings) < 2 or not self._text:
             return [], []
-        lines = self._text.split("\n")
-        places = list(compress(count(), map(numbers_of.__contains__, lines)))
-        ends = list(accumulate(map(len, lines), initial=0))  # without the line breaks before them
-        starts = [ends[place] + place for place in places]
-        numbers: list[int] = []
-        n_below: Counter[str] = Counter()
-        following = ""
-        for place in reversed(places):
-            line = lines[place]
-            if following:
-                candidates = numbers_before.get((line, following), [])
-                n_same = n_below[line] if len(candidates) > 1 else 0
-                numbers.append(candidates[-1 - n_same] if n_same < len(candidates) else 0)
-            else:
-                last = numbers_of[line][-1]
-                numbers.append(last if last >= len(self.headings) - 1 - UNSEEN_AT_END_MAX else 0)
-            n_below[line] += 1
-            following = line
-        return starts, numbers[::-1]
+        n_lines = self._text.count("\n") + 1
+        return _place_headings(codes_of(self._text), codes_of("\n".join(self.headings)), n_lines, n_lines)
 
     def _section(self, number: int) -> Section:
         if number == 0:
             return Section()
         title = self.headings[number].removesuffix(self._sign).rstrip()
         return Section(title, self._ids[number] if number < len(self._ids) else "")
+
+
+@kernel
+def _place_headings(text: Codes, headings: Codes, starts: int, numbers: int) -> tuple[list[int], list[int]]:
+    """Find the lines of a text that are headings, as the module says; none where all headings are alike.
+
+    Args:
+      headings: lines, in order.
+      starts, numbers: room, for as many as the text has lines.
+
+    Returns:
+      Where the lines begin, and the numbers of the headings, 0 where it is not sure which it is.
+    """

@@ -48,6 +48,7 @@ from peers.engine.excerpts.windows import (
     find_terms,
     hash_of,
     spans_of,
+    tell_line,
 )
 from peers.engine.queries.query import Query
 from peers.engine.searching.effort import Effort
@@ -99,6 +100,7 @@ class SearchedText:
         self.codes = codes_of(self.text)
         # So many characters, folded. Replaced as a whole: where threads race, something is folded twice.
         self._folded: tuple[int, tuple[Stretch, ...]] = 0, ()
+        self._matched: tuple[Wanted, Ints] | None = None  # the places of what was looked for last, likewise
 
     @property
     def size_bytes(self) -> int:
@@ -115,6 +117,14 @@ class SearchedText:
             n_folded, stretches = ends[-1], stretches + more
             self._folded = n_folded, stretches
             yield from more
+
+    def places_of(self, wanted: Wanted, forms: FormTable) -> Ints:
+        """Return the places of terms in all of a short text, such as a title; they are asked for twice."""
+        if self._matched is not None and self._matched[0] is wanted:
+            return self._matched[1]
+        matches = _matches(self.stretches(), wanted, forms, len(self.text), Effort())
+        self._matched = wanted, matches
+        return matches
 
     @cached_property
     def folded_lines(self) -> tuple[Stretch, ...]:
@@ -195,7 +205,7 @@ def highlights_of(text: str | SearchedText, query: Query) -> tuple[tuple[int, in
     """Return where the words of the query are in a short text, such as a title."""
     searched = SearchedText(text) if isinstance(text, str) else text
     wanted, forms = _wanted(query.scoring, query.language), _forms_in(query.language)
-    matches = _matches(searched.stretches(), wanted, forms, len(searched.text), Effort())
+    matches = searched.places_of(wanted, forms)
     return _united(spans_of(matches)) if len(matches) else ()
 
 
@@ -205,25 +215,12 @@ def line_told(lines: SearchedText, title: SearchedText, query: Query) -> int:
     Words count by their letters, since short ones say little. Of lines that have as much the shortest is
     meant, then the first.
     """
-    typed = tuple(entry for entry in query.scoring if entry >= " " or entry.startswith(FORM_PREFIX))
-    wanted, forms, effort = _wanted(typed, query.language), _forms_in(query.language), Effort()
-    matches = _matches(lines.folded_lines, wanted, forms, _ALL_OF_IT, effort)
-    if not len(matches):
+    wanted, forms = _wanted(_typed(query.scoring), query.language), _forms_in(query.language)
+    in_title = title.places_of(wanted, forms)
+    if len(set((in_title & TERM_MASK).tolist())) == len(wanted.worths):  # as titles of the first hits have
         return -1
-    in_title = _matches(title.stretches(), wanted, forms, len(title.text), effort)
-    asked = wanted.worths.copy()
-    asked[in_title & TERM_MASK] = 0
-    half = asked.sum() / 2
-    terms = matches & TERM_MASK
-    worth_of = asked.tolist()
-    if sum([worth_of[term] for term in set(terms.tolist())]) <= half:  # nor has any line more
-        return -1
-    sizes = np.array(list(map(len, lines.text.split("\n"))), np.int64) + 1
-    line_of = np.searchsorted(np.cumsum(sizes), [start for start, _ in spans_of(matches)], "right")
-    told = np.unique(line_of * len(asked) + terms)
-    worths = np.bincount(told // len(asked), asked[told % len(asked)], len(sizes))
-    best = int(np.lexsort((sizes, -worths))[0])
-    return best if worths[best] > half else -1
+    matches = _matches(lines.folded_lines, wanted, forms, _ALL_OF_IT, Effort())
+    return tell_line(lines.codes, matches, in_title, wanted.worths) if len(matches) else -1
 
 
 def words_in_lines(lines: SearchedText, query: Query) -> dict[int, int]:
@@ -345,6 +342,12 @@ def sought_terms(scoring: Sequence[str], language: str) -> list[SoughtTerm]:
     )
     sought += [SoughtTerm(each, ANYWHERE) for each in compounds if each]  # none: not from an honest peer
     return sought
+
+
+@lru_cache(maxsize=QUERIES_CACHED)
+def _typed(scoring: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the entries that are words as they are typed, and their forms."""
+    return tuple([entry for entry in scoring if entry >= " " or entry.startswith(FORM_PREFIX)])
 
 
 @lru_cache(maxsize=QUERIES_CACHED)

@@ -587,3 +587,44 @@ KERNEL(choose_fragments, "wbiinor", {
     close_store(&store);
     return 2 * n_spans;
 }
+
+KERNEL(tell_line, "wiii", {
+    Words lines;
+    Ints matches;
+    Ints in_title;
+    Ints worths;
+})
+{
+    int64_t n_terms = a->worths.size;
+    Store store;
+    if (!open_store(&store, stored_bytes(2 * n_terms, 8)))
+        return NO_MEMORY;
+    int64_t *asked = take_ints(&store, n_terms), *seen_at = take_ints(&store, n_terms);
+    memcpy(asked, a->worths.at, (size_t)n_terms * sizeof(int64_t));
+    fill(seen_at, n_terms, -1);
+    for (int64_t m = 0; m < a->in_title.size; m++)
+        asked[a->in_title.at[m] & TERM_MASK] = 0;
+    int64_t all = 0;
+    for (int64_t term = 0; term < n_terms; term++)
+        all += asked[term];
+    int64_t best = -1, best_worth = 0, best_size = 0, start = 0, m = 0;
+    for (int64_t line = 0; m < a->matches.size && start <= a->lines.size; line++) {
+        int64_t end = start, worth = 0;
+        while (end < a->lines.size && a->lines.at[end] != '\n')
+            end++;
+        for (; m < a->matches.size && start_of(a->matches.at[m]) <= end; m++) {
+            int64_t term = a->matches.at[m] & TERM_MASK;
+            if (seen_at[term] != line)
+                worth += asked[term];
+            seen_at[term] = line;
+        }
+        if (worth > best_worth || (worth == best_worth && worth && end - start < best_size)) {
+            best = line;
+            best_worth = worth;
+            best_size = end - start;
+        }
+        start = end + 1;
+    }
+    close_store(&store);
+    return 2 * best_worth > all ? best : -1;
+}

@@ -51,9 +51,11 @@ _FORMS_USED_MAX: Final = _FORMS_KEPT * 3 // 4
 
 def spans_of(matches: Ints) -> list[tuple[int, int]]:
     """Return start and end of matches."""
-    starts = matches >> _START_SHIFT
-    ends = starts + _LENGTH_MASK - (matches >> _LENGTH_SHIFT & _LENGTH_MASK)
-    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+    spans = []
+    for match in matches.tolist():  # few, as a rule: arrays would take longer
+        start = match >> _START_SHIFT
+        spans.append((start, start + _LENGTH_MASK - (match >> _LENGTH_SHIFT & _LENGTH_MASK)))
+    return spans
 
 
 class FormTable:
@@ -170,4 +172,17 @@ def choose_fragments(
     Returns:
       How many fragments, 1 if text follows the last one, and `FRAGMENT_COLUMNS` of each, ascending and apart;
       what is to be marked, start and end of each in the line that is made of the fragments.
+    """
+
+
+@kernel
+def tell_line(lines: Codes, matches: Ints, in_title: Ints, worths: Ints) -> int:
+    """Choose the line whose distinct terms are worth most, but those of a title; the shortest, the first.
+
+    Args:
+      matches: in the lines, sorted. in_title: in the title.
+      worths: of each term.
+
+    Returns:
+      The number of the line; -1 where it has no more than half of what all terms are worth.
     """

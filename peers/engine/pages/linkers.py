@@ -70,6 +70,12 @@ def linker_of(source: str, target: str) -> str:
     return _hashed(registrable_domain(one))
 
 
+def linkers_of(source: str, targets: Iterable[str]) -> list[str]:
+    """Return the linker of each of many links from one page."""
+    origin = source[: source.index("/", 8) + 1]
+    return ["" if target.startswith(origin) else linker_of(source, target) for target in targets]
+
+
 def entries_of(text: str, linker: str) -> tuple[str, ...]:
     """Return the entries that are kept of a link to a page: its text, its linker, its use.
 

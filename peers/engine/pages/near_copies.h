@@ -7,6 +7,12 @@
 #define SKETCH_BINS 240
 #define SHINGLE_TOKENS 4
 
+#define SKETCH_WORDS 4
+#define TITLE_BITS 15
+#define LONG_BITS_MAX 21
+#define SHORT_BITS_MAX 15
+#define OTHER_TITLE_BITS_MAX 6
+
 enum { NO_TOKEN, IN_WORD, ALONE };
 
 static inline uint64_t mixed_bits(uint64_t number)
@@ -112,4 +118,42 @@ KERNEL(sketch_text, "wS", {
         a->sketch.at[bin / 64] |= (mixed_bits(sketching.least[from]) & 1) << bin % 64;
     }
     return n_filled;
+}
+
+static bool are_near(const uint64_t *one, const uint64_t *other)
+{
+    const int title_shift = SKETCH_BINS % 64;
+    const uint64_t last = SKETCH_WORDS - 1, bins = (UINT64_C(1) << title_shift) - 1;
+    if (!one[last] || !other[last])
+        return false;
+    bool have_same_title = !((one[last] ^ other[last]) >> title_shift & ((1 << TITLE_BITS) - 1));
+    bool are_long = (one[last] & other[last]) >> 63;
+    int n_differing = 0;
+    for (uint64_t word = 0; word < SKETCH_WORDS; word++)
+        n_differing += __builtin_popcountll((one[word] ^ other[word]) & (word < last ? UINT64_MAX : bins));
+    return (have_same_title && n_differing <= (are_long ? LONG_BITS_MAX : SHORT_BITS_MAX))
+        || (are_long && n_differing <= OTHER_TITLE_BITS_MAX);
+}
+
+KERNEL(compare_sketches, "s2B2", {
+    struct {
+        const uint64_t *at;
+        int64_t rows;
+        int64_t columns;
+    } sketches;
+    struct {
+        uint8_t *at;
+        int64_t rows;
+        int64_t columns;
+    } found;
+})
+{
+    int64_t n = a->sketches.rows, n_found = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++) {
+            bool is_near = are_near(a->sketches.at + i * SKETCH_WORDS, a->sketches.at + j * SKETCH_WORDS);
+            a->found.at[i * n + j] = a->found.at[j * n + i] = is_near;
+            n_found += is_near;
+        }
+    return n_found;
 }

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from peers.engine.native.compiled import kernel
 from peers.engine.pages.document import Document
-from peers.kernel import Codes, Sums
+from peers.kernel import Bytes, Codes, Sums
 
 SHINGLE_TOKENS: Final = 4
 SKETCH_BINS: Final = 240  # and as many bits
@@ -46,7 +46,6 @@ Sketches: TypeAlias = NDArray[np.uint64]  # a row each
 
 _TITLE_SHIFT: Final = SKETCH_BINS % 64  # in the last number
 _LONG: Final = 1 << 63
-_BINS_MASK: Final = (1 << _TITLE_SHIFT) - 1
 
 
 def sketch_of(document: Document) -> Sketch:
@@ -81,22 +80,16 @@ def sketches_of(encoded: list[bytes]) -> Sketches:
 
 def near_copies(sketches: Sketches) -> NDArray[np.bool_]:
     """Return which pages are near copies of which: a row and a column each; nothing is one of itself."""
-    *columns, last = sketches.T
-    differing = np.zeros((len(sketches), len(sketches)), np.uint8)
-    for column in (*columns, last & np.uint64(_BINS_MASK)):
-        differing += np.bitwise_count(column[:, None] ^ column)
-    titles, has_sketch = title_hashes(sketches)
-    is_long = (last & np.uint64(_LONG)).astype(np.bool_)
-    are_long = is_long[:, None] & is_long
-    have_same_title = titles[:, None] == titles
-    are_near = (differing <= SHORT_BITS_MAX) & have_same_title
-    are_near |= (differing <= LONG_BITS_MAX) & have_same_title & are_long
-    are_near |= (differing <= OTHER_TITLE_BITS_MAX) & are_long
-    found: NDArray[np.bool_] = are_near & has_sketch[:, None] & has_sketch
-    np.fill_diagonal(found, False)
+    found = np.zeros((len(sketches), len(sketches)), np.bool_)
+    _compare_sketches(sketches, found.view(np.uint8))
     return found
 
 
 @kernel
 def _sketch_text(codes: Codes, sketch: Sums) -> int:
     """Set the bits of the bins of a text; return how many bins have a shingle."""
+
+
+@kernel
+def _compare_sketches(sketches: Sketches, found: Bytes) -> int:
+    """Set which are near copies of which, as `near_copies`; return how many pairs are."""

@@ -151,6 +151,72 @@ static inline uint64_t head_of(const uint8_t *bytes, int64_t n)
     return head;
 }
 
+/* A string by its head, of which most differ. */
+typedef struct {
+    uint64_t head;
+    int64_t number;
+} Headed;
+
+static inline bool is_after(const uint8_t *blob, const int64_t *starts, Headed a, Headed b)
+{
+    if (a.head != b.head)
+        return a.head > b.head;
+    return compare_in(blob, starts, a.number, b.number) > 0;
+}
+
+/* Merge two sorted neighbours. */
+static void merge_headed(
+    const uint8_t *blob, const int64_t *starts, const Headed *from, int64_t first, int64_t middle, int64_t end,
+    Headed *to)
+{
+    int64_t left = first, right = middle;
+    for (int64_t at = first; at < end; at++) {
+        if (right >= end || (left < middle && !is_after(blob, starts, from[left], from[right])))
+            to[at] = from[left++];
+        else
+            to[at] = from[right++];
+    }
+}
+
+/* Sort strings by their bytes; write the number of each, the strings in that order, and their starts. */
+KERNEL(sort_strings, "biIBI", {
+    Bytes blob;
+    Ints starts;
+    MutableInts order;
+    MutableBytes sorted;
+    MutableInts sorted_starts;
+})
+{
+    const uint8_t *blob = a->blob.at;
+    const int64_t *starts = a->starts.at;
+    int64_t n = a->order.size;
+    Store store;
+    if (!open_store(&store, 2 * stored_bytes(n, sizeof(Headed))))
+        return NO_MEMORY;
+    Headed *from = take(&store, n, sizeof(Headed)), *to = take(&store, n, sizeof(Headed));
+    for (int64_t i = 0; i < n; i++)
+        from[i] = (Headed){head_of(blob + starts[i], starts[i + 1] - starts[i]), i};
+    for (int64_t width = 1; width < n; width *= 2) {
+        for (int64_t first = 0; first < n; first += 2 * width)
+            merge_headed(
+                blob, starts, from, first, least_of(first + width, n), least_of(first + 2 * width, n), to);
+        Headed *before = from;
+        from = to;
+        to = before;
+    }
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t number = from[i].number, length = starts[number + 1] - starts[number];
+        a->order.at[i] = number;
+        a->sorted_starts.at[i] = at;
+        memcpy(a->sorted.at + at, blob + starts[number], (size_t)length);
+        at += length;
+    }
+    a->sorted_starts.at[n] = at;
+    close_store(&store);
+    return n;
+}
+
 KERNEL(read_heads, "biS", {
     Bytes packed;
     Ints numbers;

@@ -79,6 +79,19 @@ def unpack_blocks(
     return here
 
 
+def sort_strings(strings: Bytes, starts: Ints) -> tuple[Ints, Bytes, Ints]:
+    """Return the numbers of strings, sorted by their bytes; the strings in that order, and their starts."""
+    order, sorted_starts = np.empty(len(starts) - 1, np.int64), np.empty(len(starts), np.int64)
+    sorted_strings = np.empty(len(strings), np.uint8)
+    _sort_strings(strings, starts, order, sorted_strings, sorted_starts)
+    return order, sorted_strings, sorted_starts
+
+
+@kernel
+def _sort_strings(strings: Bytes, starts: Ints, order: Ints, to: Bytes, sorted_starts: Ints) -> int:
+    """."""
+
+
 @kernel
 def _pack_entries(
     terms: Bytes,

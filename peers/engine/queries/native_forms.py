@@ -15,7 +15,7 @@ and a library that splits is one more thing that all peers must have alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from math import log1p
@@ -44,6 +44,9 @@ PART_WEIGHT: Final = 0.5 * FORM_WEIGHT
 TYPED_SHARE: Final = 0.5
 
 _ENGLISH: Final = LANGUAGE_PREFIX + "en"
+LANGUAGES: Final = tuple(NATIVE_STEMMERS)
+# An entry of nothing in a dictionary: of the pages in any of these languages, together.
+ANY_LANGUAGE: Final = LANGUAGE_PREFIX
 
 
 class NativeForms(NamedTuple):
@@ -55,24 +58,40 @@ class NativeForms(NamedTuple):
     entries: tuple[str, ...]  # that have to be counted
 
 
-def native_forms(text: str, wanted: str = "") -> tuple[NativeForms, ...]:
+@lru_cache(WORDS_CACHED)
+def _words_in(text: str) -> tuple[dict[str, None], list[str]]:
+    """Return the runs of a text, and those of them that may have another form in another language."""
+    runs = dict.fromkeys(runs_of(fold(text)))
+    return runs, [word for word in runs if word.isascii() and form_of(word)][:WORDS_MAX]
+
+
+def has_forms(text: str) -> bool:
+    """Tell whether it matters in which language a typed text is."""
+    return bool(_words_in(text)[1])
+
+
+def native_forms(
+    text: str, wanted: str = "", languages: Collection[str] = LANGUAGES
+) -> tuple[NativeForms, ...]:
     """Return how a typed text reads in each language that it may be in, as far as `ENTRIES_MAX` goes.
 
     Args:
       wanted: the only language that pages may be in, "" for any.
+      languages: those that any pages are in, as far as they have forms of their own: others cannot be meant.
     """
-    runs = dict.fromkeys(runs_of(fold(text)))
-    words = [word for word in runs if word.isascii() and form_of(word)][:WORDS_MAX]
+    runs, words = _words_in(text)
+    if not words or not languages:
+        return ()
     spoken = wanted or language_of_function_words(runs)
-    languages = [spoken] if spoken else list(NATIVE_STEMMERS)
+    possible = [each for each in LANGUAGES if each in languages and (each == spoken or not spoken)]
     found: list[NativeForms] = []
     entries: set[str] = set()
     forms_in: dict[str, list[tuple[str, str]]] = {}
-    for word in words:
+    for word in words if possible else ():
         form = form_of(word)
-        for language, native in _natives_of(word).items():
+        for language, native in _natives_of(word, tuple(possible)).items():
             forms_in.setdefault(language, []).append((form, native))
-    for language in languages if words else ():
+    for language in possible:
         forms = forms_in.get(language, [])
         is_compounding = language in COMPOUNDING
         compounds = tuple(filter(None, [_parts_of(w, language) for w in words])) if is_compounding else ()
@@ -83,6 +102,23 @@ def native_forms(text: str, wanted: str = "") -> tuple[NativeForms, ...]:
                 entries.update(to_count)
                 found.append(NativeForms(language, tuple(forms), compounds, tuple(dict.fromkeys(to_count))))
     return tuple(found)
+
+
+def entries_of_languages(languages: Sequence[str]) -> tuple[str, ...]:
+    """Return the entries whose counts tell whether pages are in these languages, and in no others."""
+    return (ANY_LANGUAGE, *[LANGUAGE_PREFIX + language for language in languages])
+
+
+def languages_among(languages: Sequence[str], doc_freqs: Mapping[str, int]) -> tuple[str, ...] | None:
+    """Return those of some languages that pages are in; None where pages are in others, too.
+
+    Args:
+      doc_freqs: of `entries_of_languages`, over the mesh.
+    """
+    counts = {language: doc_freqs[LANGUAGE_PREFIX + language] for language in languages}
+    if sum(counts.values()) != doc_freqs[ANY_LANGUAGE] and len(languages) < len(LANGUAGES):
+        return None
+    return tuple([language for language, n in counts.items() if n])
 
 
 _natives_of = lru_cache(WORDS_CACHED)(native_forms_of)

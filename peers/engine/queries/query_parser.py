@@ -13,7 +13,7 @@ Nothing typed is an error: see `ParsedQuery.remarks`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import chain
@@ -27,7 +27,13 @@ import msgspec
 from peers.engine.pages.filter_entries import CLASS_PREFIX, HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.engine.pages.kinds import NAMES
 from peers.engine.pages.site_names import NAME_WEIGHT, name_in
-from peers.engine.queries.native_forms import NativeForms, native_forms, with_native_forms
+from peers.engine.queries.native_forms import (
+    LANGUAGES,
+    NativeForms,
+    has_forms,
+    native_forms,
+    with_native_forms,
+)
 from peers.engine.queries.query import (
     ANY_FIELD,
     CLAUSES_MAX,
@@ -68,7 +74,7 @@ from peers.text.synonyms import NO_SYNONYMS, Synonyms
 # The longest of 50,000 real queries (TREC terabyte) has fewer than 300 characters.
 QUERY_CHARS_MAX: Final = 1000
 WORD_CHARS_MAX: Final = 100  # of what is not cut in two
-COUNTED_MAX: Final = 256  # terms that are counted at once, as `wire_messages.TERMS_MAX` says
+COUNTED_MAX: Final = 256  # terms that are counted at once; with languages up to `wire_messages.TERMS_MAX`
 NO_CLASSES: Final[Set[str]] = frozenset()
 ANY_CLASS: Final = "*"
 
@@ -82,6 +88,7 @@ class ParsedQuery(NamedTuple):
     unquoted: Query | None = None  # with words for what is quoted or to be defined, None where nothing is
     # From when to when, in seconds since the epoch, pages are to be found as they were; None for as they are.
     span: tuple[float, float] | None = None
+    has_forms: bool = False  # are there words that may have others in another language?
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -106,6 +113,7 @@ def read_query(
     synonyms: Synonyms = NO_SYNONYMS,
     classes: Set[str] = NO_CLASSES,
     user_words: UserWords = NO_USER_WORDS,
+    languages: Collection[str] = LANGUAGES,
 ) -> ParsedQuery:
     """Read a query as typed; never raises. Parts beyond the limits are left out, with a remark.
 
@@ -114,6 +122,7 @@ def read_query(
       synonyms: what the owner of the mesh says that words mean as well.
       classes: names of those that pages of the mesh may be in, case folded.
       user_words: by which Chinese is cut, besides those of the dictionary.
+      languages: as for `native_forms`.
     """
     remarks = Remarks()
     taken = cut_at_word(text, QUERY_CHARS_MAX)
@@ -129,8 +138,9 @@ def read_query(
     unquoted = None
     if _is_any(query, ANY_FIELD) or _is_any(query, _FIELDS[Operator.DEFINE]):
         unquoted = _Compiler(Remarks(), without, synonyms, classes, terms_of).query(_unquoted(node), order)
-    natives = native_forms(compiler.typed, compiler.language)
-    reading = ParsedQuery(query, remarks.all(), natives, unquoted, compiler.span)
+    natives = native_forms(compiler.typed, compiler.language, languages)
+    may_be_native = has_forms(compiler.typed)
+    reading = ParsedQuery(query, remarks.all(), natives, unquoted, compiler.span, may_be_native)
     if len(reading.terms) > COUNTED_MAX:
         reading = reading._replace(natives=())
     return reading if len(reading.terms) <= COUNTED_MAX else reading._replace(unquoted=None)

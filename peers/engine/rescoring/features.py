@@ -22,8 +22,8 @@ from peers.engine.native.kernels import BODY
 from peers.engine.native.lists import Postings
 from peers.engine.postings.dictionary import Lexicon
 from peers.engine.queries.query import Query
-from peers.engine.rescoring.model import Features, scale_of
-from peers.engine.searching.ranking import CollectionStatistics, idf_of, in_scoring_order
+from peers.engine.rescoring.model import Features, scale_in_order
+from peers.engine.searching.ranking import CollectionStatistics, idfs_of, in_scoring_order
 from peers.engine.segments.segment import Segment
 from peers.engine.snapshot import Best, View
 from peers.kernel import FewFloats, Ints, Lengths, Numbers, Strings
@@ -139,9 +139,9 @@ def words_of_form(form: str, language: str = "") -> tuple[str, ...]:
 def _plan(query: Query, statistics: CollectionStatistics) -> _Plan:
     scoring = in_scoring_order(query.scoring, statistics)
     weight_of = dict(zip(query.scoring, query.weights, strict=True))
-    idf = idf_of(scoring, statistics).tolist()
-    scale = scale_of(query, statistics) or 1.0
+    idf = idfs_of(scoring, statistics)
     occur = [statistics.doc_freqs.get(entry, 0) > 0 for entry in scoring]
+    scale = scale_in_order(idf, [weight_of[entry] for entry in scoring], occur) or 1.0
     shares = [
         value * weight_of[entry] / scale if does else 0.0
         for entry, value, does in zip(scoring, idf, occur, strict=True)

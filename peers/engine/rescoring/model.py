@@ -34,7 +34,7 @@ import numpy as np
 
 from peers.engine.queries.query import Query
 from peers.engine.rescoring.explanation import Explanation
-from peers.engine.searching.ranking import CollectionStatistics, idf_of, in_scoring_order
+from peers.engine.searching.ranking import CollectionStatistics, idfs_of, in_scoring_order
 from peers.kernel import Floats
 
 # Candidates that the model orders anew: more cost every peer the reading of their postings, and change
@@ -118,11 +118,16 @@ def scale_of(query: Query, statistics: CollectionStatistics) -> float:
     """Return the amount that a feature of value 1 and weight 1 adds to a score; see above."""
     scoring = in_scoring_order(query.scoring, statistics)
     weight_of = dict(zip(query.scoring, query.weights, strict=True))
-    idf = idf_of(scoring, statistics).tolist()
+    occur = [statistics.doc_freqs.get(entry, 0) > 0 for entry in scoring]
+    return scale_in_order(idfs_of(scoring, statistics), [weight_of[entry] for entry in scoring], occur)
+
+
+def scale_in_order(idfs: Sequence[float], weights: Sequence[float], occur: Sequence[bool]) -> float:
+    """Do as `scale_of`, of entries in scoring order, some of which occur."""
     scale = 0.0
-    for entry, of_entry in zip(scoring, idf, strict=True):
-        if statistics.doc_freqs.get(entry, 0):
-            scale += of_entry * weight_of[entry]
+    for idf, weight, does in zip(idfs, weights, occur, strict=True):
+        if does:
+            scale += idf * weight
     return scale
 
 

@@ -16,7 +16,7 @@ from peers.engine.pages.document import Document, content_digest
 from peers.engine.pages.filter_entries import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX, UNQUOTABLE
 from peers.engine.pages.near_copies import sketch_of
 from peers.engine.postings.builder import build_postings
-from peers.engine.postings.dictionary import Dictionary
+from peers.engine.postings.dictionary import Dictionary, sort_strings
 from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
 from peers.engine.postings.writer import new_lists
 from peers.engine.segments.inversion import Inverter
@@ -121,16 +121,17 @@ def _packed(by_url: Sequence[IndexedDocument], inverter: Inverter) -> SegmentDat
     occurrences = inverter.finish()
     entries = occurrences.entries
     # Number 0 is the break between runs, no entry.
-    numbers = sorted(range(1, len(entries)), key=entries.__getitem__)
-    order, terms = np.array(numbers, np.int64), list(map(entries.__getitem__, numbers))
-    is_atom = are_atom_keys(terms).astype(np.uint8)
+    terms = entries[1:]
+    # Bytes of UTF-8 sort as the characters do.
+    order, term_blob, term_starts = sort_strings(*pack_texts(terms))
+    is_atom = are_atom_keys(terms)[order].astype(np.uint8)
+    order += 1
     n_keys = len(occurrences.keys)
     # Room for the worst case; pages that are never written to are never in memory.
     room = n_keys * POSTING_BYTES_MAX + (n_keys // BLOCK + 2) * ENTRY_BYTES_MAX
-    written = new_lists(len(terms), np.empty(room // 4, np.uint32), np.empty(n_keys * 5 + 1, np.uint8))
+    written = new_lists(len(order), np.empty(room // 4, np.uint32), np.empty(n_keys * 5 + 1, np.uint8))
     build_postings(occurrences.starts, occurrences.keys, order, is_atom, inverter.lengths, written)
     urls, url_starts = pack_strings([item.document.key.encode() for item in by_url])
-    term_blob, term_starts = pack_texts(terms)
     stored, block_starts, block_documents, block_sums = pack_blocks(item.encoded for item in by_url)
     return SegmentData(
         slots=np.array([item.slot for item in by_url], np.uint16),

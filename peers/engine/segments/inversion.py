@@ -8,15 +8,15 @@ pass over a dictionary, and the rest is numpy and `kernels`. The terms are those
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Sized
-from functools import lru_cache
-from itertools import chain, count
+from collections.abc import Sequence, Sized
+from itertools import chain, count, islice
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peers.engine.native.compiled import kernel
 from peers.engine.native.kernels import (
     ANCHORS,
     BODY,
@@ -34,14 +34,13 @@ from peers.engine.native.kernels import (
 from peers.engine.pages.document import Document
 from peers.engine.pages.site_names import names_of
 from peers.engine.pages.suggested_texts import texts_of_links, texts_of_title
-from peers.engine.postings.word_numbers import DistinctWords
-from peers.kernel import Codes, Ints
+from peers.engine.postings.word_numbers import NO_ENTRY, PlacedNumbers, borrow_known, return_known
+from peers.kernel import Bytes, Codes, Ints, Lengths
 from peers.text.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX, cluster_atoms, cluster_terms
 from peers.text.characters import UNSEEN, character_classes, codes_of, fold_evenly, text_of
 from peers.text.compounds import (
     CHAIN_CHARS_MAX,
     CHAIN_WORDS_MAX,
-    COMPOUND_PREFIX,
     DIGITS,
     GROUPING,
     HYPHEN,
@@ -61,7 +60,6 @@ from peers.text.line_languages import (
     LANGUAGES,
     NONE,
     Runs,
-    function_masks,
     line_languages,
     other_languages,
     own_language,
@@ -69,8 +67,8 @@ from peers.text.line_languages import (
 )
 from peers.text.runs import KIND_OF_CHARACTER, RunKind, clusters_of
 from peers.text.segmentation import segment_han
-from peers.text.spellings import SPELLED_CHARS_MAX, SPELLED_SHARE_MAX, marked_places, spelling_of
-from peers.text.stemming import MODEL_CHARS_MAX, NATIVE_STEMMERS, form_of, native_form_of, native_language
+from peers.text.spellings import SPELLED_CHARS_MAX, SPELLED_SHARE_MAX, marked_places
+from peers.text.stemming import MODEL_CHARS_MAX, NATIVE_STEMMERS, native_language
 
 # Characters of one field that are searchable; what is behind is stored but not found. The largest page of
 # a 268,800-page documentation web has 17 MB of HTML and about 6 million characters of text.
@@ -80,42 +78,46 @@ ANCHORS_MAX = 1000
 # Analysed in one go: large enough to hide the cost of calls, small enough to stay in the cache.
 _BATCH_CHARS = 256 * 1024
 
-# The words of a site come again in every segment: some 6 MB.
-_FORMS_CACHED = 32_768
-
 _KINDS = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
 # As plain numbers: for a member of an enumeration numpy makes 64 bits of each kind that is compared with it.
 _SEPARATOR, _WORD, _HAN, _OTHER_CJK, _UNSPACED = map(int, RunKind)
-_FORMLESS = -1
-_UNKNOWN = -2
 _NATIVE = ("", *NATIVE_STEMMERS)
 _NATIVE_NUMBERS = {language: number for number, language in enumerate(_NATIVE)}
 # Of each of `LANGUAGES`, and at last, where NONE is found, of none.
 _NATIVE_OF = np.array([_NATIVE_NUMBERS[native_language(each)] for each in (*LANGUAGES, "")])
 _DIGITS = np.array(list(map(ord, DIGITS)))
 _IS_LINK = np.isin(np.arange(128), list(map(ord, LINKS)))
-_known_form_of = lru_cache(_FORMS_CACHED)(form_of)
-_known_spelling_of = lru_cache(_FORMS_CACHED)(spelling_of)
-_known_native_form_of = lru_cache(_FORMS_CACHED)(native_form_of)
 _LONG_FIELDS = (BODY, BOILERPLATE)  # the others have entries for spellings whatever the share
 _NO_RUNS: Ints = np.zeros(0, np.int64)
 _BREAK = "\n"  # between runs and texts; never part of a run
 
 
-class _Vocabulary(defaultdict[str, int]):
-    """Numbers for terms in the order of their first use, given by looking them up."""
+class _Vocabulary:
+    """Numbers for terms in the order of their first use."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self.terms: list[str] = []
+        self._numbers: defaultdict[str, int] = defaultdict()  # of those that may be looked up again
         self.add_all([_BREAK])
 
     def numbers(self, terms: Sequence[str]) -> Ints:
-        return np.fromiter(map(self.__getitem__, terms), np.int64, len(terms))
+        """Return the number of each term, the next ones of those that have none."""
+        n_known = len(self._numbers)
+        self._numbers.default_factory = count(len(self.terms)).__next__  # which calls no Python for each
+        numbers = np.fromiter(map(self._numbers.__getitem__, terms), np.int64, len(terms))
+        if n_new := len(self._numbers) - n_known:
+            self.terms += reversed([*islice(reversed(self._numbers), n_new)])
+        return numbers
+
+    def new_numbers(self, terms: Sequence[str]) -> Ints:
+        """Return the numbers of terms that have none, and are of no kind that is looked up; each once."""
+        first = len(self.terms)
+        self.terms += terms
+        return np.arange(first, first + len(terms))
 
     def add_all(self, terms: Sequence[str]) -> None:
         """Give new terms the next numbers."""
-        self.update(zip(terms, range(len(self), len(self) + len(terms)), strict=True))
-        self.default_factory = count(len(self)).__next__  # which calls no Python for each term
+        self._numbers.update(zip(terms, self.new_numbers(terms).tolist(), strict=True))
 
 
 class _ShortNumbers:
@@ -148,7 +150,7 @@ class _ShortNumbers:
         """
         self._make_room(n_tokens)
         numbers, new_keys = np.empty(n_tokens, np.int64), np.empty(n_tokens, np.int64)
-        first_new = len(self._vocabulary) if self._known else 0
+        first_new = len(self._vocabulary.terms) if self._known else 0
         n_new = number_tokens(codes, self._keys, self._numbers, first_new, numbers, new_keys)
         if self._known:
             self._vocabulary.add_all(_unpacked(new_keys[:n_new]))
@@ -176,60 +178,6 @@ def _unpacked(keys: Ints) -> list[str]:
     return kept.tobytes().decode("utf-32-le").split("\0")[:-1]
 
 
-class _WordNumbers:
-    """Numbers words, and their forms (`stemming`): each is looked at once, however often it occurs."""
-
-    def __init__(self, vocabulary: _Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._words = DistinctWords()
-        self._number_of: Ints = np.zeros(0, np.int64)  # by the word's place among the distinct ones
-        self._form_of: Ints = np.zeros(0, np.int64)  # likewise its form's number, or _FORMLESS
-        self._mask_of: Ints = np.zeros(0, np.int64)  # likewise of its `function_masks`
-        self._distinct: list[str] = []
-        # By language, likewise the number of a form that it has there alone, _UNKNOWN until it is met.
-        self._native_form_of: dict[str, Ints] = {}
-
-    def numbers(self, codes: Codes, starts: Ints, lengths: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return place, number and number of the form of each word, _FORMLESS for those that have none."""
-        found, new = self._words.find(codes, starts, np.minimum(lengths, TERM_CHARS_MAX))
-        if new:
-            vocabulary = self._vocabulary
-            first = len(vocabulary)
-            vocabulary.add_all(new)
-            forms = [vocabulary[form] if form else _FORMLESS for form in map(_known_form_of, new)]
-            numbers = np.arange(first, first + len(new))
-            self._number_of = np.concatenate([self._number_of, numbers])
-            self._form_of = np.concatenate([self._form_of, np.array(forms, np.int64)])
-            self._mask_of = np.concatenate([self._mask_of, function_masks(new)])
-            self._distinct += new
-        return found, self._number_of[found], self._form_of[found]
-
-    def function_masks(self, found: Ints) -> Ints:
-        """Return of which languages each word is a function word.
-
-        Args:
-          found: places of words.
-        """
-        return self._mask_of[found]
-
-    def native_forms(self, found: Ints, language: str) -> Ints:
-        """Return the number of each word's own form in a language, _FORMLESS where `numbers` has it.
-
-        Args:
-          found: places of words.
-        """
-        known = self._native_form_of.get(language, np.zeros(0, np.int64))
-        if len(known) < len(self._distinct):
-            more = np.full(len(self._distinct) - len(known), _UNKNOWN)
-            known = self._native_form_of[language] = np.concatenate([known, more])
-        for place in np.unique(found[known[found] == _UNKNOWN]).tolist():
-            word = self._distinct[place]
-            form = _known_native_form_of(word, language)
-            is_own = form != _known_form_of(word)
-            known[place] = self._vocabulary[form] if is_own else _FORMLESS
-        return known[found]
-
-
 class Occurrences(NamedTuple):
     """Every term and atom of some documents."""
 
@@ -249,7 +197,13 @@ class Inverter:
         self.lengths = np.zeros((n_documents, FIELD_COUNT), np.uint32)
         self._vocabulary = _Vocabulary()
         self._short_numbers = _ShortNumbers(self._vocabulary)
-        self._word_numbers = _WordNumbers(self._vocabulary)
+        self._known = borrow_known()
+        self._words = self._known.words
+        new_numbers, numbers = self._vocabulary.new_numbers, self._vocabulary.numbers
+        self._word_numbers = PlacedNumbers(self._words.texts, new_numbers)
+        self._form_numbers = PlacedNumbers(self._words.entries, new_numbers)
+        self._spelling_numbers = PlacedNumbers(self._known.spellings.entries, new_numbers)
+        self._compound_numbers = PlacedNumbers(self._known.compounds.entries, numbers)
         self._streams: list[tuple[Ints, Ints]] = []  # (numbers, keys)
         self._marks: list[str] = []
         self._mark_keys: list[int] = []
@@ -296,11 +250,12 @@ class Inverter:
         return ["" if other == NONE else LANGUAGES[other] for other in self._others.tolist()]
 
     def finish(self) -> Occurrences:
-        """Return all that was added."""
+        """Return all that was added; the last that is asked of it."""
         self._flush_batch()
+        return_known(self._known)
         self._streams.append((self._vocabulary.numbers(self._marks), np.array(self._mark_keys, np.int64)))
         self._streams.append((self._vocabulary.numbers(self._names), np.array(self._name_keys, np.int64)))
-        counts = np.zeros(len(self._vocabulary), np.int64)
+        counts = np.zeros(len(self._vocabulary.terms), np.int64)
         for numbers, _ in self._streams:
             counts += np.bincount(numbers, minlength=len(counts))
         starts = np.zeros(len(counts) + 1, np.int64)
@@ -308,7 +263,7 @@ class Inverter:
         cursors, grouped = starts[:-1].copy(), np.empty(int(starts[-1]), np.int64)
         for numbers, keys in self._streams:
             scatter(numbers, keys, cursors, grouped)
-        return Occurrences(list(self._vocabulary), starts, grouped)
+        return Occurrences(self._vocabulary.terms, starts, grouped)
 
     def _begin(self, number: int, document: Document) -> None:
         self._natives[number] = _NATIVE_NUMBERS[native_language(document.language)]
@@ -343,6 +298,7 @@ class Inverter:
         if self._texts:
             batch = _Batch(self._texts, np.array(self._text_keys, np.int64))
             self._add_words(batch)
+            self._add_compounds(batch)
             self._add_spellings(batch)
             self._add_han(batch)
             self._add_other_cjk(batch)
@@ -355,11 +311,12 @@ class Inverter:
         keys = batch.run_keys[is_word]
         if len(batch.run_keys):
             starts, lengths = batch.run_starts[is_word], batch.run_lengths[is_word]
-            found, numbers, forms = self._word_numbers.numbers(batch.codes, starts, lengths)
-            self._count(numbers, keys)
-            masks = self._word_numbers.function_masks(found)
-            natives = self._natives_of_words(batch, is_word, masks)
-            self._add_forms(*self._with_native_forms(found, forms, keys, natives), batch)
+            found = self._words.find(batch.codes, starts, np.minimum(lengths, TERM_CHARS_MAX))
+            self._count(self._word_numbers.numbers(found), keys)
+            natives = self._natives_of_words(batch, is_word, self._words.mask_of[found])
+            forms, keys = self._with_native_forms(found, keys, natives)
+            has_form = forms != NO_ENTRY
+            self._add_forms(self._form_numbers.numbers(forms[has_form]), keys[has_form], batch)
 
     def _natives_of_words(self, batch: _Batch, is_word: NDArray[np.bool_], masks: Ints) -> list[Ints]:
         """Return the languages of words, places in `_NATIVE`, and a second one of those that may be in two.
@@ -367,7 +324,7 @@ class Inverter:
         Args:
           is_word: which runs of the batch are. masks: of these, of which languages they are function words.
         """
-        lines = batch.lines()
+        lines = batch.lines
         firsts = _bounds(lines, NONE)[:-1]
         keys = batch.run_keys[firsts]
         documents, is_body = keys >> DOCUMENT_SHIFT, keys >> FIELD_SHIFT & 15 == BODY
@@ -386,18 +343,16 @@ class Inverter:
             each = [natives]
         return [of_lines[lines[is_word]] for of_lines in each]
 
-    def _with_native_forms(
-        self, found: Ints, forms: Ints, keys: Ints, natives: list[Ints]
-    ) -> tuple[Ints, Ints]:
-        """Return the forms of words and their keys, with those of the languages that they may be in."""
-        before = forms
-        all_forms, all_keys = forms, keys
+    def _with_native_forms(self, found: Ints, keys: Ints, natives: list[Ints]) -> tuple[Ints, Ints]:
+        """Return places of the forms of words and their keys, with those of languages that they may be in."""
+        before = all_forms = self._words.entry_of[found]
+        all_keys = keys
         for of_words in natives:
-            own_forms = np.full(len(found), _FORMLESS)
+            own_forms = np.full(len(found), NO_ENTRY)
             for number in np.unique(of_words[of_words > 0]).tolist():
                 is_native = of_words == number
-                own_forms[is_native] = self._word_numbers.native_forms(found[is_native], _NATIVE[number])
-            is_own = (own_forms != _FORMLESS) & (own_forms != before)  # what two have alike counts once
+                own_forms[is_native] = self._words.native_forms(found[is_native], _NATIVE[number])
+            is_own = (own_forms != NO_ENTRY) & (own_forms != before)  # what two have alike counts once
             if is_own.any():
                 places = np.searchsorted(all_keys, keys[is_own])
                 all_forms = np.insert(all_forms, places, own_forms[is_own])
@@ -406,30 +361,39 @@ class Inverter:
         return all_forms, all_keys
 
     def _add_forms(self, forms: Ints, keys: Ints, batch: _Batch) -> None:
-        """Add the forms of words, among which are those of numbers and models, and the compounds."""
-        has_form = forms != _FORMLESS
-        forms, keys = forms[has_form], keys[has_form]
-        if numbers := batch.number_forms():
-            number_keys, number_forms = self._numbered(numbers)
-            places = np.searchsorted(keys, number_keys)
-            forms, keys = np.insert(forms, places, number_forms), np.insert(keys, places, number_keys)
+        """Add the forms of words, among which are those of numbers and models."""
+        if found := batch.number_forms():
+            number_keys = np.array([key for key, _ in found], np.int64)
+            order = np.argsort(number_keys, kind="stable")
+            places = np.array([self._words.place_of(form) for _, form in found], np.int64)
+            number_forms = self._form_numbers.numbers(places[order])
+            at = np.searchsorted(keys, number_keys[order])
+            forms, keys = np.insert(forms, at, number_forms), np.insert(keys, at, number_keys[order])
         self._streams.append((forms, keys))
-        if found := batch.compounds():
-            compound_keys, compounds = self._numbered(found)
-            self._streams.append((compounds, compound_keys))
+
+    def _add_compounds(self, batch: _Batch) -> None:
+        """Add what is written together."""
+        firsts, lasts = batch.joined_by_signs()
+        starts, found = batch.run_starts[firsts], batch.compounds()
+        keys, numbers = batch.run_keys[firsts], _NO_RUNS
+        if len(starts):
+            places = self._known.compounds.find(batch.codes, starts, batch.run_ends[lasts] - starts)
+            numbers = self._compound_numbers.numbers(self._known.compounds.entry_of[places])
+        if found:
+            numbers = np.concatenate([numbers, self._vocabulary.numbers([entry for _, entry in found])])
+            keys = np.concatenate([keys, np.array([key for key, _ in found], np.int64)])
+        order = np.argsort(keys, kind="stable")
+        self._streams.append((numbers[order], keys[order]))
 
     def _add_spellings(self, batch: _Batch) -> None:
         """Add the words that are written otherwise than they are folded."""
-        spelled = [(key, _known_spelling_of(word)) for key, word in batch.spelled()]
-        if found := [(key, entry) for key, entry in spelled if entry]:
-            keys, numbers = self._numbered(found)
-            self._streams.append((numbers, keys))
-
-    def _numbered(self, found: list[tuple[int, str]]) -> tuple[Ints, Ints]:
-        """Return the keys, ascending, and the numbers of their entries, from pairs in any order."""
-        keys = np.array([key for key, _ in found], np.int64)
-        order = np.argsort(keys, kind="stable")
-        return keys[order], self._vocabulary.numbers([entry for _, entry in found])[order]
+        keys, starts, lengths = batch.spelled()
+        if len(keys):
+            spellings = self._known.spellings
+            found = spellings.find(batch.seen, starts, lengths)
+            entries = spellings.entry_of[found]
+            has_entry = entries != NO_ENTRY
+            self._streams.append((self._spelling_numbers.numbers(entries[has_entry]), keys[has_entry]))
 
     def _add_han(self, batch: _Batch) -> None:
         keys = batch.run_keys[batch.run_kinds == _HAN]
@@ -482,12 +446,8 @@ class Inverter:
         self._count_length(keys)
 
     def _count_length(self, keys: Ints) -> None:
-        """Add occurrences to the lengths of their fields; keys ascending."""
-        fields = keys >> FIELD_SHIFT
-        bounds = _bounds(fields, NONE)
-        firsts, counts = bounds[:-1], bounds[1:] - bounds[:-1]
-        field, document = fields[firsts] & 15, keys[firsts] >> DOCUMENT_SHIFT
-        self.lengths[document, field] += counts.astype(np.uint32)
+        """Add occurrences to the lengths of their fields."""
+        _count_lengths(keys, self.lengths.reshape(-1))
 
 
 class _Texts(NamedTuple):
@@ -532,17 +492,16 @@ class _Batch:
         Args:
           text_keys: document and field of each text, ascending; texts with the same key are anchors.
         """
-        self._seen, folded = _seen(texts)
+        (self.seen, self._seen_lengths), folded = seen = _seen(texts)
         self._text_keys = text_keys
-        self.codes, text_lengths = _folded(self._seen) if folded is None else (folded, self._seen.lengths)
-        self.kinds = _KINDS[self.codes]
-        bounds = _bounds(self.kinds, _SEPARATOR)
-        # A bound is where the kind changes; what is between two is a run, or separators.
-        is_run = self.kinds[bounds[:-1]] != _SEPARATOR
-        self.run_starts = bounds[:-1][is_run]
-        self.run_lengths = (bounds[1:] - bounds[:-1])[is_run]
-        self.run_kinds = self.kinds[self.run_starts]
-        self.run_ends = self.run_starts + self.run_lengths
+        self.codes, text_lengths = _folded(seen[0]) if folded is None else (folded, self._seen_lengths)
+        room = len(self.codes)
+        self.kinds, run_kinds = np.empty(room, np.uint8), np.empty(room, np.uint8)
+        starts, ends, lines = (np.empty(room, np.int64) for _ in range(3))
+        n_runs = _cut_runs(self.codes, _KINDS, self.kinds, starts, ends, run_kinds, lines)
+        self.run_starts, self.run_ends, self.run_kinds = starts[:n_runs], ends[:n_runs], run_kinds[:n_runs]
+        self.lines = lines[:n_runs]  # of each run, numbered from 0 without those that have no runs
+        self.run_lengths = self.run_ends - self.run_starts
         atom_counts = np.where(self.run_kinds == _WORD, 1, self.run_lengths)
         is_unspaced = self.run_kinds == _UNSPACED
         # Of each unspaced run, in order.
@@ -551,17 +510,8 @@ class _Batch:
         )
         atom_counts[is_unspaced] = _lengths(self.clusters)
         self._atom_counts = atom_counts
-        atoms_before = np.cumsum(atom_counts) - atom_counts
-        text_ends = np.cumsum(text_lengths)
-        text_of_run = np.searchsorted(text_ends, self.run_starts, "right")
-        text_atoms = np.bincount(text_of_run, atom_counts, len(texts)).astype(np.int64)
-        # One position stays free after each text, so that no phrase goes from one anchor into the next.
-        text_sizes = text_atoms + 1
-        sizes_before = np.cumsum(text_sizes) - text_sizes
-        is_first = np.diff(text_keys, prepend=-1) != 0
-        group_base = np.maximum.accumulate(np.where(is_first, sizes_before, 0))
-        text_base = text_keys + sizes_before - group_base - (np.cumsum(text_atoms) - text_atoms)
-        self.run_keys = text_base[text_of_run] + atoms_before
+        self.run_keys = np.empty(n_runs, np.int64)
+        _place_runs(self.run_starts, atom_counts, np.cumsum(text_lengths), text_keys, self.run_keys)
         self._text = text_of(self.codes)
         # With room around, so that no run has to care for the ends of the text.
         self._padded = np.zeros(len(self.codes) + 4, np.uint32)
@@ -572,13 +522,6 @@ class _Batch:
         is_word = self.run_kinds == _WORD
         self._is_apart_by_one = (self._gaps == 1) & is_word[:-1] & is_word[1:]
 
-    def lines(self) -> Ints:
-        """Return the line of each run, numbered from 0 without those that have no runs."""
-        is_first = np.zeros(len(self.run_starts) + 1, np.int64)
-        is_first[np.searchsorted(self.run_starts, np.flatnonzero(self.codes == ord(_BREAK)))] = 1
-        is_first[0] = 0
-        return np.cumsum(is_first[:-1])
-
     def telling(self, is_word: NDArray[np.bool_], masks: Ints) -> tuple[Ints, Ints]:
         """Return size and mask of each run, see `line_languages.Runs`; the masks of words are given."""
         all_masks = np.zeros(len(is_word), np.int64)
@@ -587,28 +530,29 @@ class _Batch:
         all_masks[others] = script_masks(self.run_kinds[others], self.codes[self.run_starts[others]])
         return self._atom_counts, all_masks
 
-    def spelled(self) -> Iterator[tuple[int, str]]:
-        """Yield (key, word as it is written) of each that may have an entry for that, in order."""
-        codes, keys = self._seen.codes, self._text_keys
+    def spelled(self) -> tuple[Ints, Ints, Ints]:
+        """Return key, start and length of each word that may have an entry as it is written, in order.
+
+        The words are in `seen`.
+        """
+        codes, keys = self.seen, self._text_keys
         marked = marked_places(codes)
         if not len(marked):
-            return
+            return _NO_RUNS, _NO_RUNS, _NO_RUNS
         is_word = _KINDS[codes] == _WORD
         bounds = _bounds(is_word, False)
         starts, ends = bounds[::2], bounds[1::2]
         words = np.unique(np.searchsorted(starts, marked, "right") - 1)
-        texts = np.searchsorted(np.cumsum(self._seen.lengths), starts, "right")
+        texts = np.searchsorted(np.cumsum(self._seen_lengths), starts, "right")
         n_words = np.bincount(texts, minlength=len(keys))
         n_marked = np.bincount(texts[words], minlength=len(keys))
         is_long = np.isin(keys >> FIELD_SHIFT & 15, _LONG_FIELDS)
         words = words[~(is_long & (n_marked > SPELLED_SHARE_MAX * n_words))[texts[words]]]
         starts, ends = starts[words], np.minimum(ends[words], starts[words] + SPELLED_CHARS_MAX)
-        text = text_of(codes)
-        for key, start, end in zip(keys[texts[words]].tolist(), starts.tolist(), ends.tolist(), strict=True):
-            yield key, text[start:end]
+        return keys[texts[words]], starts, ends - starts
 
     def compounds(self) -> list[tuple[int, str]]:
-        """Return (key, entry) of everything but numbers that `compounds_of` finds in the texts, in no order.
+        """Return (key, entry) of what `compounds_of` finds besides numbers and `joined_by_signs`.
 
         Signs are looked for in bulk; what they are part of, which is rare, is looked at one by one.
         """
@@ -622,9 +566,6 @@ class _Batch:
         for i in hyphened[padded[starts[hyphened]] == ord(HYPHEN)].tolist():
             if entry := option(text, int(starts[i])):
                 found.append((int(keys[i]), entry))
-        for firsts, lasts in self._joined_by_signs():
-            places = zip(keys[firsts].tolist(), starts[firsts].tolist(), ends[lasts].tolist(), strict=True)
-            found += [(key, COMPOUND_PREFIX + text[start:end]) for key, start, end in places]
         is_short = is_word & (self.run_lengths <= MIXED_CHARS_MAX)
         for i in np.flatnonzero((self._gaps == 0) & (is_short[:-1] | is_short[1:])).tolist():
             if entry := mixed(text, int(starts[i]), int(ends[i]), int(ends[i + 1])):
@@ -648,8 +589,8 @@ class _Batch:
                 found.append((int(keys[first]), entry))
         return found
 
-    def _joined_by_signs(self) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the first and the last runs of names with _, of those with hyphens, then of chains."""
+    def joined_by_signs(self) -> tuple[Ints, Ints]:
+        """Return the first and the last runs of names with _, of those with hyphens, then of chains."""
         starts, ends, after = self.run_starts, self.run_ends, self._after
         is_name = self._is_apart_by_one & (after == ord(NAME_LINK))
         is_linked = self._is_apart_by_one & _IS_LINK[np.minimum(after, 127)]
@@ -659,14 +600,14 @@ class _Batch:
         is_linked[scopes[self._padded[3:][ends[scopes]] == ord(SCOPE[1])]] = True
         firsts, lasts = _rows(is_name)
         is_short = (lasts - firsts < NAME_WORDS_MAX) & (ends[lasts] - starts[firsts] <= CHAIN_CHARS_MAX)
-        yield firsts[is_short], lasts[is_short]
-        yield self._hyphened_names()
+        found = [(firsts[is_short], lasts[is_short]), self._hyphened_names()]
         firsts, lasts = _rows(is_linked)
         signs = np.concatenate([[0], np.cumsum(is_linked & ~is_name)])
         n_names = 1 + signs[lasts] - signs[firsts]
         is_short = (n_names > 1) & (n_names <= CHAIN_WORDS_MAX)
         is_short &= ends[lasts] - starts[firsts] <= CHAIN_CHARS_MAX
-        yield firsts[is_short], lasts[is_short]
+        found.append((firsts[is_short], lasts[is_short]))
+        return np.concatenate([first for first, _ in found]), np.concatenate([last for _, last in found])
 
     def _hyphened_names(self) -> tuple[Ints, Ints]:
         """Return the first and the last runs of those that are no models."""
@@ -699,6 +640,32 @@ class _Batch:
         is_kept[1:] |= is_kind[:-1]  # a run, and the one character after it, which becomes the break
         codes: NDArray[np.uint32] = np.where(is_kind, self.codes, np.uint32(ord(_BREAK)))[is_kept]
         return codes.tobytes().decode("utf-32-le").removesuffix(_BREAK)
+
+
+@kernel
+def _cut_runs(
+    codes: Codes,
+    kind_of: Bytes,
+    kinds: Bytes,
+    starts: Ints,
+    ends: Ints,
+    run_kinds: Bytes,
+    lines: Ints,
+) -> int:
+    """Write the kind of each character, and start, end, kind and line of each run; return how many."""
+
+
+@kernel
+def _place_runs(run_starts: Ints, atom_counts: Ints, text_ends: Ints, text_keys: Ints, run_keys: Ints) -> int:
+    """Write the key of each run: that of its text, and how many atoms are before it in texts of the same.
+
+    One position stays free after each text, so that no phrase goes from one anchor into the next.
+    """
+
+
+@kernel
+def _count_lengths(keys: Ints, lengths: Lengths) -> int:
+    """Add 1 for each key to the length of its field; lengths of all fields, document after document."""
 
 
 def _lengths(lists: Sequence[Sized]) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -12,12 +13,17 @@ from mesh.urls import is_canonical
 from peers.gateway.errands.team_errand import TeamErrand
 from peers.gateway.model.member_lines import harmless
 from peers.gateway.model.messages import BacklinksFound, FindBacklinks
+from peers.link_graph.target_row import SourceLink
 from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks
 from peers.policy.rules import EVERYTHING, Policy
 
 
 class BacklinksLookup(TeamErrand):
-    """Answers one `FindBacklinks` by one `BacklinksFound`: the list of the first of the team with one."""
+    """Answers one `FindBacklinks` by one `BacklinksFound`: the list of the first of the team with one.
+
+    Of that list is shown what another member that has all of the slot tells as well, as far as one answers; a
+    title or text that it has otherwise is left out. This peer believes itself.
+    """
 
     actor: ClassVar[str] = "link_graph"
 
@@ -27,6 +33,7 @@ class BacklinksLookup(TeamErrand):
         super().__init__(number, me, order.ticket, order.url, ownership)
         self._order, self._policy = order, policy
         self._owner = ownership.owner_of(self.slot)
+        self._serving = ownership.serving.team_of(self.slot)
         answerer = ownership.answerer_of(self.slot)
         self.team = tuple(sorted(self.team, key=lambda peer: peer != answerer))  # stable: then the owner
         self._told: dict[str, BacklinksListed] = {}
@@ -48,16 +55,30 @@ class BacklinksLookup(TeamErrand):
             self._told[peer] = answer
 
     def _gathered(self) -> Message:
-        told = [self._told[peer] for peer in self.team if peer in self._told]
-        first = next((each for each in told if each.is_on), told[0] if told else None)
+        tellers = [peer for peer in self.team if peer in self._told]
+        teller = next((peer for peer in tellers if self._told[peer].is_on), tellers[0] if tellers else None)
+        first = None if teller is None else self._told[teller]
         if first is not None:
             shown = tuple(
                 replace(link, title=harmless(link.title), text=harmless(link.text))
-                for link in first.links
+                for link in self._confirmed(first.links, teller)
                 if link.is_there and not self._is_hidden(link.url)
             )
             first = replace(first, links=shown, rank=self._rank())
         return BacklinksFound(self.ticket, self.url, first)
+
+    def _confirmed(self, links: Sequence[SourceLink], teller: str | None) -> Iterator[SourceLink]:
+        """Yield the links that a second member tells as well; all where none can say so."""
+        others = (peer for peer in self._serving if peer != teller and peer in self._told)
+        witness = next((peer for peer in others if self._told[peer].is_on), None)
+        if witness is None or teller == self._me:
+            yield from links
+            return
+        known = {link.url: link for link in self._told[witness].links if link.is_there}
+        for link in links:
+            if (other := known.get(link.url)) is not None:
+                title = link.title if link.title == other.title else ""
+                yield replace(link, title=title, text=link.text if link.text == other.text else "")
 
     def _rank(self) -> float | None:
         """Return the rank of the page by the owner of its slot, which alone has it."""

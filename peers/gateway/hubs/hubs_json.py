@@ -1,4 +1,4 @@
-"""The JSON of /api/graph/hits."""
+"""The JSON of /api/graph/hubs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LinkedPageJson(msgspec.Struct, frozen=True):
     is_result: bool  # it is one of the results of the search
 
 
-class HitsJson(msgspec.Struct, frozen=True):
+class HubsJson(msgspec.Struct, frozen=True):
     """Hubs and authorities around the first results of a search, the best first."""
 
     query: str
@@ -33,14 +33,14 @@ class HitsJson(msgspec.Struct, frozen=True):
     authorities: list[LinkedPageJson]
 
 
-def hits_json(
+def hubs_json(
     query: str,
     results: Set[str],
     titles: Mapping[str, str],
     coverage: Coverage,
     silent: Set[str],
     found: HubsAndAuthorities,
-) -> HitsJson:
+) -> HubsJson:
     """Return the lists as programs get them."""
 
     def pages(scored: Sequence[LinkedPage]) -> list[LinkedPageJson]:
@@ -50,4 +50,4 @@ def hits_json(
         ]
 
     lists = pages(found.hubs), pages(found.authorities)
-    return HitsJson(query, len(results), found.n_pages, found.n_links, coverage, sorted(silent), *lists)
+    return HubsJson(query, len(results), found.n_pages, found.n_links, coverage, sorted(silent), *lists)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from peers.gateway.hubs.hubs_json import HitsJson, LinkedPageJson
+from peers.gateway.hubs.hubs_json import HubsJson, LinkedPageJson
 from peers.gateway.site.pages import Here, Reader, Wish, address_of, render
 
 
@@ -17,7 +17,7 @@ class _Row(NamedTuple):
     is_result: bool
 
 
-def hubs_page(reader: Reader, told: HitsJson) -> str:
+def hubs_page(reader: Reader, told: HubsJson) -> str:
     """Show both lists."""
     numbers = {"results": told.n_results, "pages": f"{told.n_pages:,}", "links": f"{told.n_links:,}"}
     return render(

@@ -18,7 +18,11 @@ from peers.policy.rules import Policy
 
 
 class NeighbourRoundup(Roundup):
-    """Answers one `GatherNeighbours` by one `NeighboursGathered`."""
+    """Answers one `GatherNeighbours` by one `NeighboursGathered`.
+
+    Of a page its owner is asked, and another member that has all of its slot: what both tell counts, a title
+    if it is the same, and what one tells where the other is silent. This peer believes itself.
+    """
 
     actor: ClassVar[str] = "link_graph"
 
@@ -38,15 +42,24 @@ class NeighbourRoundup(Roundup):
         """
         super().__init__(number, me, order.ticket, silent)
         self._order, self._policy, self._ownership = order, policy, ownership
-        self._urls: dict[str, list[str]] = {}  # by their owner
+        self._urls: dict[str, list[str]] = {}  # by who is asked
+        self._tellers: dict[str, list[str]] = {}  # of each page who is asked, its owner first
         self._marks: dict[str, list[MarkedPage]] = {}
         for url in order.urls:
-            if owner := ownership.owner_of(ownership.slot_of(host_of(url))):
-                self._urls.setdefault(owner, []).append(url)
+            self._tellers[url] = self._asked_about(ownership.slot_of(host_of(url)))
+            for peer in self._tellers[url]:
+                self._urls.setdefault(peer, []).append(url)
         for each in order.marks:
             if each.slot < ownership.table.slot_count and (owner := ownership.owner_of(each.slot)):
                 self._marks.setdefault(owner, []).append(each)
         self._told: dict[str, NeighboursListed] = {}
+
+    def _asked_about(self, slot: int) -> list[str]:
+        owner = self._ownership.owner_of(slot)
+        if owner is None or owner == self._me:
+            return [owner] if owner else []
+        others = [peer for peer in self._ownership.serving.team_of(slot) if peer != owner]
+        return [owner, self._me if self._me in others else others[0]] if others else [owner]
 
     def _question(self, request: int) -> Message:
         return ListNeighbours(request)  # of who owns none of the pages
@@ -82,5 +95,33 @@ class NeighbourRoundup(Roundup):
         return is_canonical(url) and self._policy.shows(url, self._order.hidden)
 
     def _gathered(self, now: float) -> Message:
-        silent = tuple(sorted({*self._urls, *self._marks} - self._told.keys()))
-        return NeighboursGathered(self.ticket, tuple(self._told[peer] for peer in sorted(self._told)), silent)
+        pages: dict[str, list[PageNeighbours]] = {}
+        silent = {peer for peer in self._marks if peer not in self._told}
+        for url, asked in self._tellers.items():
+            tellers = [peer for peer in asked if peer in self._told]
+            silent |= set() if tellers else set(asked[:1])
+            lists = [
+                next((page for page in self._told[peer].pages if page.url == url), None) for peer in tellers
+            ]
+            if lists and lists[0] is not None:
+                page = lists[0] if len(lists) == 1 else _both(lists[0], lists[1])
+                pages.setdefault(tellers[0], []).append(page)
+        gathered = [
+            NeighboursListed(self.ticket, True, tuple(pages.get(peer, ())), told.named)
+            for peer, told in sorted(self._told.items())
+        ]
+        return NeighboursGathered(self.ticket, tuple(gathered), tuple(sorted(silent)))
+
+
+def _both(one: PageNeighbours, other: PageNeighbours | None) -> PageNeighbours:
+    """Return what two members tell of a page."""
+    titles = {} if other is None else {each.url: each.title for each in other.sources}
+    sources = (
+        each if titles[each.url] == each.title else replace(each, title="")
+        for each in one.sources
+        if each.url in titles
+    )
+    targets = set() if other is None else set(other.targets)
+    return replace(
+        one, sources=tuple(sources), targets=tuple(each for each in one.targets if each in targets)
+    )

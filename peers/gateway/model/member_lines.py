@@ -11,10 +11,10 @@ from enum import StrEnum
 from math import inf
 from typing import Final, NamedTuple, Protocol
 
-from mesh.actors.conduct import reasons_of
 from mesh.errors import RemoteProtocolError
 from mesh.transport.tcp_endpoint import host_and_port
 from peers.gateway.model.readiness_json import ReadinessJson
+from peers.gateway.model.sentences import Put, in_english
 from peers.gateway.model.status import MemberMisconduct, MemberRow, PeerStatus, Report
 from peers.gateway.model.time_words import counted
 
@@ -102,7 +102,7 @@ def harmless(text: str) -> str:
     return text if text.isprintable() else text.translate(_HARMLESS)
 
 
-def advice(report: Report, readiness: ReadinessJson, say: Say) -> list[str]:
+def advice(report: Report, readiness: ReadinessJson, say: Say, put: Put = in_english) -> list[str]:
     """Return sentences about all problems, such as missing slots and members that are down, with remedies."""
     return [
         *missing_lines(readiness, say),
@@ -111,7 +111,7 @@ def advice(report: Report, readiness: ReadinessJson, say: Say) -> list[str]:
         *disk_lines(report, say),
         *stop_lines(report, say),
         *policy_lines(report, say),
-        *misconduct_lines(report, say),
+        *misconduct_lines(report, say, put),
     ]
 
 
@@ -208,17 +208,19 @@ def searched_words(report: Report) -> list[str]:
     return list(dict.fromkeys(printable(word) for status in report.peers for word in status.searched_words))
 
 
-def misconduct_lines(report: Report, say: Say) -> list[str]:
+def misconduct_lines(report: Report, say: Say, put: Put = in_english) -> list[str]:
     """Return a line for each member that others hold for malicious, with the remedy."""
     seen: dict[str, list[tuple[str, MemberMisconduct]]] = {}
     for status in report.peers:
         for each in status.misconduct:
             seen.setdefault(each.peer, []).append((status.id, each))
-    return [_misconduct(peer, told, say) for peer, told in sorted(seen.items())]
+    return [_misconduct(peer, told, say, put) for peer, told in sorted(seen.items())]
 
 
-def _misconduct(peer: str, told: Sequence[tuple[str, MemberMisconduct]], say: Say) -> str:
+def _misconduct(peer: str, told: Sequence[tuple[str, MemberMisconduct]], say: Say, put: Put) -> str:
     _, worst = max(told, key=lambda each: each[1].points)
     keepers = [teller for teller, each in told if each.is_quarantined]
-    said = say("misconduct", peer=peer, points=f"{worst.points:.0f}", reasons=reasons_of(worst.offences))
+    first = list(worst.offences.items())[:3]
+    reasons = ", ".join(put("{count} {offence}", count=n, offence=put(offence)) for offence, n in first)
+    said = say("misconduct", peer=peer, points=f"{worst.points:.0f}", reasons=reasons)
     return said + say("in_quarantine", peer=peer, keepers=", ".join(keepers)) if keepers else said

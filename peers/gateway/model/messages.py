@@ -131,6 +131,8 @@ class CountsSummed(Message, frozen=True):
     together: ContentCounts
     left_s: float = 0.0  # until that slice is over
     left_out: tuple[str, ...] = ()  # peers that told what they were not asked for: without their counts
+    silent: tuple[str, ...] = ()  # peers that have not told all: without theirs as well
+    missing_share: float = 0.0  # of the slots, and so of the contents: of both together
 
 
 class GatherRanks(Message, frozen=True):

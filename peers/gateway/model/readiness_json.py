@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mesh.counts import counted
+from peers.gateway.model.sentences import Put, in_english
 
 if TYPE_CHECKING:  # commands read this JSON, and know no messages
     from peers.gateway.model.messages import Lacking, ReadinessTold
@@ -31,23 +31,25 @@ class ReadinessJson(msgspec.Struct, frozen=True):
     waits_for: tuple[str, ...] = ()  # sentences
 
 
-def readiness_json(told: ReadinessTold) -> ReadinessJson:
+def readiness_json(told: ReadinessTold, put: Put = in_english) -> ReadinessJson:
     """Put the readiness of a mesh into words: the reasons for waiting, the most important first."""
     coverage = told.coverage
     status = "waiting" if coverage.missing else "ready"
-    return ReadinessJson(status, coverage.slots, coverage.answered, coverage.missing, tuple(_reasons(told)))
+    return ReadinessJson(
+        status, coverage.slots, coverage.answered, coverage.missing, tuple(_reasons(told, put))
+    )
 
 
-def _reasons(told: ReadinessTold) -> Iterator[str]:
+def _reasons(told: ReadinessTold, put: Put) -> Iterator[str]:
     if told.unserved:
-        yield f"nobody answers for {counted(told.unserved, 'slot')} yet"
+        yield put("nobody answers for {slots:slot} yet", slots=told.unserved)
     lacking = sorted(told.lacking, key=lambda each: (-each.slots, each.peer))
-    yield from (_reason(each, counted(each.slots, "slot")) for each in lacking[:NAMED_MAX])
+    yield from (_reason(each, put) for each in lacking[:NAMED_MAX])
     if len(lacking) > NAMED_MAX:
-        yield counted(len(lacking) - NAMED_MAX, "more peer")
+        yield put("{peers:more peer}", peers=len(lacking) - NAMED_MAX)
 
 
-def _reason(each: Lacking, slots: str) -> str:
+def _reason(each: Lacking, put: Put) -> str:
     if each.has_answered:
-        return f"{each.peer} brings or compares what belongs to {slots}"
-    return f"{each.peer} with {slots} has not answered"
+        return put("{peer} brings or compares what belongs to {slots:slot}", peer=each.peer, slots=each.slots)
+    return put("{peer} with {slots:slot} has not answered", peer=each.peer, slots=each.slots)

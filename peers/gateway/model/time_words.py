@@ -6,18 +6,22 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Final
 
+from peers.gateway.model.sentences import Put, in_english
+
 NOW_S: Final = 1.0
 PRECISE_S: Final = 9.95  # below, tenths are told
 # Up to how many seconds a span is told in a unit, of so many seconds.
 _UNITS: Final = ((120.0, 1.0, "s"), (7_200.0, 60.0, "min"), (172_800.0, 3_600.0, "h"))
 _DAY_S: Final = 86_400.0
+_SPANS: Final = {"s": "{number} s", "min": "{number} min", "h": "{number} h", "days": "{number} days"}
 
 
-def span(seconds: float) -> str:
+def span(seconds: float, put: Put = in_english) -> str:
     """Say how long something is."""
     if not isfinite(seconds):
-        return "for ever"
-    return " ".join(counted(seconds))
+        return put("for ever")
+    number, unit = counted(seconds)
+    return put(_SPANS[unit], number=number)
 
 
 def counted(seconds: float) -> tuple[str, str]:
@@ -30,13 +34,15 @@ def counted(seconds: float) -> tuple[str, str]:
     return f"{seconds / _DAY_S:,.0f}", "days"
 
 
-def when(at_s: float, now: float) -> str:
+def when(at_s: float, now: float, put: Put = in_english) -> str:
     """Say when something is, or was."""
     if not isfinite(at_s):
-        return "never"
+        return put("never")
     if abs(at_s - now) < NOW_S:
-        return "now"
-    return f"in {span(at_s - now)}" if at_s > now else f"{span(now - at_s)} ago"
+        return put("now")
+    if at_s > now:
+        return put("in {span}", span=span(at_s - now, put))
+    return put("{span} ago", span=span(now - at_s, put))
 
 
 def utc(seconds: float) -> datetime | None:

@@ -57,9 +57,13 @@ def folded(hits: Sequence[Likeness]) -> list[Placed]:
     Args:
       hits: in their order.
     """
+    told = [hit.content for hit in hits if hit.content]
+    are_alike = near_copies(sketches_of([hit.sketch for hit in hits]))
+    if len(set(told)) == len(told) and not are_alike.any():
+        return [Placed(number, _count(hit)) for number, hit in enumerate(hits)]
     contents = np.array([hit.content for hit in hits], np.uint64)  # other peers may send any 64 bits
     are_copies = (contents[:, None] == contents[None, :]) & (contents != 0)
-    are_alike = are_copies | near_copies(sketches_of([hit.sketch for hit in hits]))
+    are_alike |= are_copies
     np.fill_diagonal(are_alike, False)
     have_others = are_alike.any(axis=1).tolist()
     is_folded = np.zeros(len(hits), np.bool_)
@@ -68,8 +72,7 @@ def folded(hits: Sequence[Likeness]) -> list[Placed]:
         if is_folded[number]:
             continue
         if not has_others:
-            n_copies = hits[number].copies
-            placed.append(Placed(number, 0 if n_copies == FOLDED else n_copies))
+            placed.append(Placed(number, _count(hits[number])))
             continue
         others = are_alike[number] & ~is_folded
         are_near = others & ~are_copies[number]

@@ -5,9 +5,10 @@ Theory of operation
 Stages of questions (`stage`). *Checking*, where a page of results is remembered: has an index changed since?
 *Counting* (`statistics_stage`): the statistics of the query's terms, from the peers whose counts are not yet
 known. *Searching* (`search_stage`): one multicast with the sums, answered by each peer with its best pages
-over the slots it answers for; merged by score, ties by URL (`merged_hits`). *Reading* (`excerpt_stage`):
-excerpts of the pages on the page of results, from peers that know these pages as well as those that gave them
-(`witnesses`); a hit that is denied makes room for another.
+over the slots it answers for; merged by score, ties by URL (`merged_hits`). A peer on which few pages have
+all words sends those with any of them, too, which is the answer where few have all in the mesh. *Reading*
+(`excerpt_stage`): excerpts of the pages on the page of results, from peers that know these pages as well as
+those that gave them (`witnesses`); a hit that is denied makes room for another.
 
 A search speaks for one *serving epoch*: the statistics and the hits it adds up were made under the same
 table of who answers for what, so that each slot is in it once. Who answers under another is asked again
@@ -218,6 +219,8 @@ class Search(Errand):
         if task.may_choose:
             task.choose_words(self._doc_freqs(sums), sums.totals.document_count)
             return self._count(now)
+        if task.take_languages(self._doc_freqs(sums)):
+            return self._count(now)
         self._is_counted = counted.is_counted(plan)
         # While slots are missing, or a share is late to count, a word may be on a page there.
         if task.may_mend and self._is_counted and slots == task.ownership.table.slot_count:
@@ -242,7 +245,11 @@ class Search(Errand):
         self._step_number = min(self._step_number, len(steps) - 1)
         self._is_last_step = self._step_number == len(steps) - 1
         step = steps[self._step_number]
-        return self._begin(SearchStage(task, counted.plans, counted.statistics, plan, sums, step, now), now)
+        further = None if self._is_last_step else steps[self._step_number + 1]
+        stage = SearchStage(task, counted.plans, counted.statistics, plan, sums, step, further, now)
+        if isinstance(counted, SearchStage):
+            stage.take_further(counted, plan)
+        return self._begin(stage, now)
 
     def _doc_freqs(self, sums: Sums) -> dict[str, int]:
         return dict(zip(self._task.terms, sums.totals.doc_freqs, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Set
 from itertools import islice
 from math import inf
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -20,7 +20,12 @@ from peers.gateway.search.search_task import SearchTask
 from peers.gateway.search.stage import SEARCHING_S_MAX, Answer, AskedRound, Reported, slots_spoken_for
 from peers.gateway.search.statistics_stage import TermStage
 from peers.gateway.search.term_statistics import Edition, TermStatistics, TermTotals, edition_of, total_of
-from peers.index.wire_messages import HitsFound, SearchSlots, TermsCounted
+from peers.index.wire_messages import TERMS_MAX, HitsFound, SearchSlots, TermsCounted
+
+# A share with fewer pages than so many times its part of those that are enough searches further at once. With
+# less, queries of which the pages are mostly on one peer have to be asked again; with more, peers search
+# further for nothing.
+FURTHER_TIMES: Final = 3
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -40,7 +45,9 @@ class SearchStage(TermStage):
       sums: the statistics.
       encoded_query: of the step.
       greatest: the score that no page can have more of.
-      question: as it was asked last.
+      question: as it was asked last, of the step alone.
+      further_query: that of the next step, encoded, of which all are asked for hits in the same message: it
+        saves a round where too little is found. Empty where it is not.
     """
 
     question: SearchSlots
@@ -53,20 +60,28 @@ class SearchStage(TermStage):
         counted_by: Plan,
         sums: Sums,
         step: Step,
+        further: Step | None,
         now: float,
     ) -> None:
         """Begin.
 
         Args:
           counted_by: the plan whose statistics are used.
+          further: what is searched next, where too little is found.
         """
         super().__init__(task, plans, statistics, SEARCHING_S_MAX, now)
         self.step = step
         self.sums = sums
         self.encoded_query = _encoder.encode(step.query)
         self.greatest = greatest_of(task, step.query, sums.totals)
+        self._terms, self.further_query = step.query.terms, b""
+        # Aggregators know nothing of it, and behind a place there is no further step.
+        if further is not None and task.cursor is None and len(plans[0].slots) < task.view.aggregated_from:
+            terms = tuple(dict.fromkeys(self._terms + further.query.terms))
+            if len(terms) <= TERMS_MAX:
+                self._terms, self.further_query = terms, _encoder.encode(further.query)
         doc_freqs = dict(zip(task.terms, sums.totals.doc_freqs, strict=True))
-        self._doc_freqs = tuple(doc_freqs[term] for term in step.query.terms)
+        self._doc_freqs = tuple([doc_freqs[term] for term in self._terms])
         self._counted_by = counted_by
         self._editions = statistics.editions(counted_by.slots, ())
         self._found: dict[Share, HitsFound] = {}
@@ -77,7 +92,8 @@ class SearchStage(TermStage):
         task.reported = {}
 
     def begin(self, now: float) -> list[Send]:
-        sends = self._ask_to_search(self.plans[0].slots, self.plans[0], now)
+        lacking = [share for share in self.plans[0].slots if share not in self._found]
+        sends = self._ask_to_search(lacking, self.plans[0], now)
         if self._counted_by.absent:
             sends += self._search_instead(self._counted_by, now)
         return sends
@@ -87,6 +103,21 @@ class SearchStage(TermStage):
             self._take_counts(asked, share, message, now)
         elif isinstance(message, HitsFound):
             self._take_hits(asked, share, message, now)
+
+    def take_further(self, before: SearchStage, plan: Plan) -> None:
+        """Take the hits that came with those of the step before, if all shares gave them and none stands in.
+
+        Where they do not, all are asked: who lacks slots, or has enough by itself, is so known to be bridged.
+        """
+        if plan is not self.plans[0] or before.further_query != self.encoded_query:
+            return
+        told = before.found_by(plan)
+        found = {
+            share: _further_in(each) for share, each in told.items() if each.further and not each.missing
+        }
+        if len(found) == len(plan.slots):
+            self._found = found
+            self._editions_found = {share: edition_of(each) for share, each in found.items()}
 
     def plan(self) -> Plan | None:
         """The plan that gives the hits of the answer, as soon as there is one."""
@@ -187,7 +218,7 @@ class SearchStage(TermStage):
             query=self.encoded_query,
             document_count=totals.document_count,
             field_lengths=totals.field_lengths,
-            terms=self.step.query.terms,
+            terms=self._terms,
             doc_freqs=self._doc_freqs,
             k=task.depth(),
             absent=absent,
@@ -198,7 +229,12 @@ class SearchStage(TermStage):
             place = task.cursor
             question = msgspec.structs.replace(question, after_score=place.score, after_url=place.url)
         self.question = question
+        if self.further_query and plan is self.plans[0]:
+            below = min(self.step.enough, -(-FURTHER_TIMES * self.step.enough // len(plan.slots)))
+            question = msgspec.structs.replace(question, further_below=below, further=self.further_query)
         questions = {share.peer: question for share in shares}
+        if not questions:
+            return []
         return self._ask(question.request, questions, HitsFound, absent, now)
 
     def _floor(self, plan: Plan) -> float:
@@ -247,3 +283,12 @@ class SearchStage(TermStage):
             return True
         totals = self.statistics.totals(plan.slots, self._task.terms)
         return self.is_counted(plan) and totals == self.sums.totals
+
+
+def _further_in(found: HitsFound) -> HitsFound:
+    """Return the answer to the further query that an answer has."""
+    assert found.further is not None
+    total, hits, is_exact, facets = msgspec.structs.astuple(found.further)
+    return msgspec.structs.replace(
+        found, total=total, hits=hits, is_exact=is_exact, facets=facets, further=None
+    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
+from peers.engine.queries.native_forms import LANGUAGES, entries_of_languages, languages_among
 from peers.engine.queries.query import LiteralKind, Sort
 from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.queries.query_parser import ParsedQuery, read_query
@@ -32,13 +33,22 @@ RESTARTS_MAX: Final = 2  # for commits: an index that changes all the time is no
 # peers, 10 of them slow and 5 dead, were asked 60 to 70 times for one search without a limit, for as long as
 # it may take. With one, a dead peer is not bridged when one that is merely slow was late with it.
 HEDGES_MAX: Final = 2
+REREADINGS_MAX: Final = 3  # when pages are in other languages than was thought: known, none of them, all
 YOUNG_S: Final = 1.5  # so long a search may begin anew; records of several members may change at once
 
 
-def reading_of(order: SearchPages, view: SharedState, text: str) -> ParsedQuery:
-    """Read the text of an order, or that which was meant; with synonyms unless it is verbatim."""
+def reading_of(
+    order: SearchPages, view: SharedState, text: str, languages: Sequence[str] | None = None
+) -> ParsedQuery:
+    """Read the text of an order, or that which was meant; with synonyms unless it is verbatim.
+
+    Args:
+      languages: that pages are in; None for those of which the view knows.
+    """
     synonyms = NO_SYNONYMS if order.is_verbatim else view.synonyms
-    return read_query(text, order.order, order.hidden, synonyms, view.class_names, view.user_words)
+    if languages is None:
+        languages = view.languages or ()
+    return read_query(text, order.order, order.hidden, synonyms, view.class_names, view.user_words, languages)
 
 
 class SearchTask:
@@ -83,6 +93,7 @@ class SearchTask:
         self.view = view
         self.ownership = view.ownership
         self.reading = reading
+        self._text = order.text
         self.query = reading.query
         self.remarks = reading.remarks
         may_define = "define" in order.text.lower()  # nearly no query has it
@@ -99,10 +110,12 @@ class SearchTask:
         self.witnesses = Witnesses(me, view)
         self.reported: dict[Share, ReportedHits] = {}
         self.may_choose = bool(order.page_words)
-        self.terms = reading.terms
+        self._languages = LANGUAGES if view.languages is None else view.languages
+        self._languages_read = view.languages or ()
+        self.terms = self._terms_of(reading)
         if order.page_words:
             words = [word for word, _ in order.page_words]
-            self.terms = tuple(dict.fromkeys((*words, *reading.terms)))[:TERMS_MAX]
+            self.terms = tuple(dict.fromkeys((*words, *self.terms)))[:TERMS_MAX]
         self.may_mend = not (order.is_verbatim or self.may_choose)
         self.mended: Mended | None = None
         self.is_mended_by_all = True
@@ -111,6 +124,7 @@ class SearchTask:
         self.has_clicks = True
         self._readings_left = READINGS_MAX
         self._restarts_left = RESTARTS_MAX
+        self._rereadings_left = REREADINGS_MAX
         self._n_deeper = 0
 
     def check_span(self, now: float) -> None:
@@ -148,11 +162,37 @@ class SearchTask:
         self.may_choose = False
         self._take_text(with_telling_words(self.order.text, self.order.page_words, doc_freqs, page_count))
 
+    def take_languages(self, doc_freqs: Mapping[str, int]) -> bool:
+        """Tell whether it has been read anew and is to be counted: pages are in other languages than thought.
+
+        Words are looked for in the forms of the languages that any pages of the mesh are in, and no others:
+        three words have fifty entries in all languages there are.
+        """
+        if not self.reading.has_forms or not self._rereadings_left:
+            return False
+        found = languages_among(self._languages, doc_freqs)
+        if found == self._languages_read:
+            if self.span is None:
+                self.view.languages = found
+            return False
+        self._rereadings_left -= 1
+        self._languages = LANGUAGES if found is None else found
+        self._languages_read = found or ()
+        self._take_text(self._text)
+        return True
+
     def _take_text(self, text: str) -> None:
-        self.reading = reading_of(self.order, self.view, text)
+        self._text = text
+        self.reading = reading_of(self.order, self.view, text, self._languages_read)
         self.defined = _term_to_define(text) if self.defined else ""
         self.query = self.reading.query
-        self.terms = self.reading.terms
+        self.terms = self._terms_of(self.reading)
+
+    def _terms_of(self, reading: ParsedQuery) -> tuple[str, ...]:
+        """Return the terms to be counted: those of a reading, and the languages that it goes by."""
+        if not reading.has_forms:
+            return reading.terms
+        return tuple(dict.fromkeys((*reading.terms, *entries_of_languages(self._languages))))
 
     def is_shown(self, url: str) -> bool:
         """Tell whether a page may be in an answer to the order."""

@@ -60,6 +60,8 @@ class SharedState:
         self.doubts = Doubts(ownership.me)
         self.cache = ResultCache(cache_bytes_max)
         self._take(ownership)
+        # Besides English, those with word forms of their own that pages were in when it was last counted.
+        self.languages: tuple[str, ...] | None = None
         # What `SearcherStatistics` shows of searches.
         self.restarts = 0
         self.fallbacks = 0

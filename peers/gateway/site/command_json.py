@@ -11,11 +11,18 @@ from mesh.keys.decree import Decree
 from peers.crawler.model.course import UNLIMITED
 
 
+class RefusedUrl(msgspec.Struct, frozen=True):
+    """A text that was given for a URL and is not visited, without its login."""
+
+    url: str
+    reason: str  # a sentence with the URL as its subject
+
+
 class Seeded(msgspec.Struct, frozen=True, omit_defaults=True):
     """The JSON of POST /api/seeds."""
 
     accepted: int
-    invalid: list[str]
+    invalid: list[RefusedUrl]
     error: str = ""
     left_out: list[str] = []  # by the policy of the mesh
     private: list[str] = []  # what to do about hosts at private addresses, which are not taken

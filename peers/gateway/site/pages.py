@@ -37,6 +37,7 @@ from peers.gateway.model.member_lines import (
 from peers.gateway.model.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.model.quantity import columns, text_of
 from peers.gateway.model.readiness_json import ReadinessJson
+from peers.gateway.model.sentences import sentences_in
 from peers.gateway.model.status import PeerState, Report, Total
 from peers.gateway.model.time_words import utc
 from peers.gateway.site.click_links import ClickLinks
@@ -472,7 +473,7 @@ def status_page(reader: Reader, report: Report, readiness: ReadinessJson, *, may
                 if (label := quantity.label)
             ),
         ],
-        advice=advice(report, readiness, reader.say),
+        advice=advice(report, readiness, reader.say, sentences_in(reader.language)),
         rows=[
             *(_status_row(reader, line) for line in member_lines(report, reader.say)),
             _StatusRow(reader.say("status_all"), "", ["", ""], "", "all", _status_numbers(total)),

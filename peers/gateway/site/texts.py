@@ -421,6 +421,8 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "topic_open": "The present slice is counted when it is over, at {until}.",
         "topic_nothing": "No slice is over yet in which pages were visited.",
         "topic_left_out": "Without the counts of peers that tell what they were not asked for: {peers}.",
+        "topic_silent": "These peers have not answered: {peers}. About {share} of all pages are missing in "
+        "each slice; what is shown of the others is exact. Load this page again in a moment.",
         "topic_lost": "Slices that are lost, as far fewer pages were visited: {lost} of {slices}. Their "
         "values are put in from the neighbours, as hollow points; without such on both sides there is none.",
         "topic_pages_number": "Pages on the topic",
@@ -960,6 +962,8 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "topic_open": "当前时间片于 {until} 结束，届时统计。",
         "topic_nothing": "还没有一个抓取了网页的时间片结束。",
         "topic_left_out": "不含答非所问的节点的统计：{peers}。",
+        "topic_silent": "以下节点没有应答：{peers}。每个时间片约缺 {share} 的网页；"
+        "所示其余部分的统计准确。请稍后重新载入本页。",
         "topic_lost": "{slices} 个时间片中有 {lost} 个抓取的网页过少，属于坏片。"
         "其数值由相邻时间片插值补上，以空心点表示；一侧没有相邻时间片的不补。",
         "topic_pages_number": "主题网页数",

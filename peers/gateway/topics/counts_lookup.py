@@ -25,9 +25,10 @@ _PLAIN: Final = SliceCounts(0)
 
 
 class CountsLookup(Errand):
-    """Answers one `CountTopic` by one `CountsSummed`, or by the names of silent peers.
+    """Answers one `CountTopic` by one `CountsSummed`, or says why nobody has counted.
 
-    A peer that tells what it was not asked for lies: its counts are left out, and it is named.
+    A peer that tells what it was not asked for lies: its counts are left out, and it is named. So is one that
+    does not tell all of its counts in time. What is counted is exact: all contents of the others' slots.
     """
 
     def __init__(self, number: int, me: str, order: CountTopic, ownership: Callable[[], Ownership]) -> None:
@@ -50,8 +51,9 @@ class CountsLookup(Errand):
         self._epoch = ownership.serving_epoch
         self._slices: dict[str, dict[int, SliceCounts]] = {}  # by peer
         self._together: dict[str, ContentCounts] = {}
-        self._liars: list[str] = []
-        self._places = dict.fromkeys(ownership.slots_answered, b"")  # of those that have more to tell
+        self._left_out: dict[str, bool] = {}  # peers that lie, and those that are silent: False
+        self._slots = ownership.slots_answered
+        self._places = dict.fromkeys(self._slots, b"")  # of those that have more to tell
         if not self._places:
             return self.refuse("nobody answers for any slot")
         return self._ask(now)
@@ -85,20 +87,28 @@ class CountsLookup(Errand):
         return self._go_on(now)
 
     def _leave_out(self, round_: Round, peer: str, now: float) -> list[Send]:
-        round_.settle(peer)
-        self._liars.append(peer)
-        for told in (self._slices, self._together, self._places):
-            told.pop(peer, None)
+        self._drop(round_, peer, is_liar=True)
         if not (self._together or self._places):
             return self.refuse(f"{peer} counts what was not asked for")
         return self._go_on(now)
 
+    def _drop(self, round_: Round, peer: str, *, is_liar: bool) -> None:
+        round_.settle(peer)
+        self._left_out[peer] = is_liar
+        for told in (self._slices, self._together, self._places):
+            told.pop(peer, None)
+
     def wake(self, now: float) -> list[Send]:
         assert self._round is not None
-        if now >= self._end_s or self._round.is_over(now):
-            late = ", ".join(sorted(self._round.waiting))
-            return self.refuse(f"no counts of {late}" if late else "there is too much to count at once")
-        return self._round.wake(now)
+        is_late = now >= self._end_s
+        if not is_late and not self._round.is_over(now):
+            return self._round.wake(now)
+        late = sorted(self._places if is_late else self._round.waiting)
+        for peer in late:
+            self._drop(self._round, peer, is_liar=False)
+        if not (self._together or self._places):
+            return self.refuse(f"no counts of {', '.join(late)}")
+        return self._go_on(now)
 
     def wake_at(self) -> float:
         return self._end_s if self._round is None else min(self._round.wake_at(), self._end_s)
@@ -119,8 +129,14 @@ class CountsLookup(Errand):
         order = self._order
         left_s = order.starts_s + (self._behind + 1) * order.slice_s - now
         told = tuple(slices[number] for number in sorted(slices))
-        left_out = tuple(sorted(self._liars))
-        return self._end(CountsSummed(self.ticket, self._behind, told, together, left_s, left_out))
+        left_out, silent = (
+            tuple(sorted(peer for peer, is_liar in self._left_out.items() if is_liar is wanted))
+            for wanted in (True, False)
+        )
+        missing_share = sum(map(self._slots.__getitem__, self._left_out)) / sum(self._slots.values())
+        return self._end(
+            CountsSummed(self.ticket, self._behind, told, together, left_s, left_out, silent, missing_share)
+        )
 
     def _take(self, peer: str, told: CountsTold) -> None:
         slices = self._slices.setdefault(peer, {})

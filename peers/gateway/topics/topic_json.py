@@ -77,6 +77,8 @@ class TopicStrengthJson(msgspec.Struct, frozen=True):
     related_pages: StrengthJson | None
     related_contents: StrengthJson | None
     left_out: tuple[str, ...] = ()  # peers that lie, without whose counts these are
+    silent: tuple[str, ...] = ()  # peers that have not told all of theirs, likewise
+    missing_share: float = 0.0  # of all pages and contents, about: the slots of both
 
 
 def topics_json(topics: TopicsInForce | None) -> TopicsJson:
@@ -99,6 +101,8 @@ def strength_json(topics: TopicsInForce, topic: CountedTopic, counted: CountsSum
         related_pages=None if series is None else _strength(series.related),
         related_contents=None if series is None else _strength(series.related_contents),
         left_out=counted.left_out,
+        silent=counted.silent,
+        missing_share=counted.missing_share,
     )
 
 

@@ -57,6 +57,9 @@ def topic_page(reader: Reader, told: TopicStrengthJson) -> str:
         rows=list(_rows(told)),
         lost=reader.say("topic_lost", lost=n_lost, slices=len(told.slices)) if n_lost else "",
         left_out=told.left_out,
+        silent=reader.say("topic_silent", peers=", ".join(told.silent), share=f"{told.missing_share:.1%}")
+        if told.silent
+        else "",
         json=f"/api{address}",
         csv=f"/api{address}?format=csv",
     )

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from mesh.counts import counted
 from peers.crawler.explanations import CrawlFacts, Hold
 from peers.gateway.model.messages import WhyIdleAnswered
+from peers.gateway.model.sentences import Put, in_english
 from peers.gateway.model.time_words import span, when
 
 SLOW_S: Final = 30.0  # a fetch that takes longer is worth a word
@@ -36,40 +36,48 @@ _ADVICE: Final = {
     Hold.NOT_DUE: "nothing is wrong: all that is known is visited; `tianmesh seed URL` adds pages",
     Hold.BUSY: "nothing is wrong: it fetches as much as it may",
 }
-_FETCHING: Final = "a fetch is under way wherever one may be"
 
 
-def sentence_of(answer: WhyIdleAnswered) -> str:
+def sentence_of(answer: WhyIdleAnswered, put: Put = in_english) -> str:
     """Say of the whole mesh why nothing, or little, is fetched now, and the remedy."""
     told = [facts for _, facts in answer.told]
     if not told:
-        return "no peer has answered: `tianmesh status` shows who lives"
+        return put("no peer has answered: `tianmesh status` shows who lives")
     if not any(facts.slots_owned or facts.slots_held for facts in told):
-        return "nobody has a share of the slots: `tianmesh status` shows who drains and who is down"
+        return put("nobody has a share of the slots: `tianmesh status` shows who drains and who is down")
     halts = Counter(facts.halts[0].hold for facts in told if facts.halts)
     if sum(halts.values()) == len(told):
         hold, n_peers = halts.most_common(1)[0]
-        who = (
-            "no peer fetches anything"
-            if n_peers == len(told)
-            else f"fetching nothing: {n_peers} of {counted(len(told), 'peer')}"
-        )
-        return f"{who}: {hold}; {_ADVICE[hold]}"
-    sentence = _of_hosts(told)
+        if n_peers == len(told):
+            return put("no peer fetches anything: {why}", why=_with_advice(hold, put))
+        return _halted(n_peers, told, hold, put)
+    sentence = _of_hosts(told, put)
     for hold, n_peers in halts.most_common():
-        sentence += f"; fetching nothing: {n_peers} of {counted(len(told), 'peer')}: {hold}; {_ADVICE[hold]}"
+        sentence += put("; ") + _halted(n_peers, told, hold, put)
     return sentence
 
 
-def sentence_of_peer(facts: CrawlFacts) -> str:
+def sentence_of_peer(facts: CrawlFacts, put: Put = in_english) -> str:
     """Say the same of one peer."""
     if facts.halts:
-        hold = facts.halts[0].hold
-        return f"it fetches nothing: {hold}; {_ADVICE[hold]}"
-    return _of_hosts([facts])
+        return put("it fetches nothing: {why}", why=_with_advice(facts.halts[0].hold, put))
+    return _of_hosts([facts], put)
 
 
-def _of_hosts(told: Sequence[CrawlFacts]) -> str:
+def _halted(n_peers: int, told: Sequence[CrawlFacts], hold: Hold, put: Put) -> str:
+    return put(
+        "fetching nothing: {number} of {peers:peer}: {why}",
+        number=n_peers,
+        peers=len(told),
+        why=_with_advice(hold, put),
+    )
+
+
+def _with_advice(hold: Hold, put: Put) -> str:
+    return put("{hold}; {advice}", hold=put(hold), advice=put(_ADVICE.get(hold, "wait")))
+
+
+def _of_hosts(told: Sequence[CrawlFacts], put: Put) -> str:
     """Say why hosts wait, at peers of which some may fetch."""
     in_flight, ready = sum(each.in_flight for each in told), sum(each.ready for each in told)
     hosts: Counter[Hold] = Counter()
@@ -79,45 +87,55 @@ def _of_hosts(told: Sequence[CrawlFacts]) -> str:
         urls.update(each.urls_waiting)
     hosts.pop(Hold.BEING_ASKED, None)
     if sum(each.slots_held for each in told) < sum(each.slots_owned for each in told) and not in_flight:
-        return f"not all slots are crawled yet; {_ADVICE[Hold.NOT_HELD]}"
+        return put("not all slots are crawled yet; {advice}", advice=put(_ADVICE[Hold.NOT_HELD]))
     if not (in_flight or ready or hosts):
-        return _nothing_to_do(told)
-    begin = f"{counted(in_flight, 'fetch')} under way" if in_flight else "nothing is fetched now"
+        return _nothing_to_do(told, put)
+    begin = (
+        put("{fetches:fetch} under way", fetches=in_flight) if in_flight else put("nothing is fetched now")
+    )
     if not hosts:
-        return f"{begin}, {_FETCHING}{_slow(told)}"
+        going_on = put("{begin}, a fetch is under way wherever one may be", begin=begin)
+        return going_on + _slow(told, put)
     # What keeps most URLs matters most: of a crawl that goes well, most hosts may be ones that do not exist.
     hold = max(hosts, key=lambda each: (urls[each], hosts[each]))
-    most = f"{urls[hold]:,} of {counted(hosts[hold], 'host')}"
-    return (
-        f"{begin}; most new URLs, {most}, wait for this: {hold}{_next(told)}; "
-        f"{_ADVICE.get(hold, 'wait')}{_slow(told)}"
+    waiting = put(
+        "{begin}; most new URLs, {urls} of {hosts:host}, wait for this: {hold}{next}; {advice}",
+        begin=begin,
+        urls=urls[hold],
+        hosts=hosts[hold],
+        hold=put(hold),
+        next=_next(told, put),
+        advice=put(_ADVICE.get(hold, "wait")),
     )
+    return waiting + _slow(told, put)
 
 
-def _nothing_to_do(told: Sequence[CrawlFacts]) -> str:
+def _nothing_to_do(told: Sequence[CrawlFacts], put: Put) -> str:
     left_out = sum(each.links_left_out for each in told)
-    said = "nothing is queued: all that is known is visited; `tianmesh seed URL` adds pages"
+    said = put("nothing is queued: all that is known is visited; `tianmesh seed URL` adds pages")
     if not left_out:
         return said
-    return (
-        f"{said}, and {counted(left_out, 'link')} led out of scope, which `tianmesh seed URL "
-        "--within DOMAIN` widens"
+    return said + put(
+        ", and {links:link} led out of scope, which `tianmesh seed URL --within DOMAIN` widens",
+        links=left_out,
     )
 
 
-def _next(told: Sequence[CrawlFacts]) -> str:
+def _next(told: Sequence[CrawlFacts], put: Put) -> str:
     """When the next fetch may begin, if it is not now."""
     seconds = [each.next_s - each.at_s for each in told if each.next_s is not None]
-    return f", the next may be asked {when(min(seconds), 0.0)}" if seconds and min(seconds) >= 1.0 else ""
+    if not seconds or min(seconds) < 1.0:
+        return ""
+    return put(", the next may be asked {when}", when=when(min(seconds), 0.0, put))
 
 
-def _slow(told: Sequence[CrawlFacts]) -> str:
+def _slow(told: Sequence[CrawlFacts], put: Put) -> str:
     slowest = max(
         (each for facts in told for each in facts.slowest), key=lambda each: each.seconds, default=None
     )
     if slowest is None or slowest.seconds < SLOW_S:
         return ""
-    return f"; {slowest.url} has not answered for {span(slowest.seconds)}"
+    return put("; {url} has not answered for {span}", url=slowest.url, span=span(slowest.seconds, put))
 
 
 def most_first(waiting: Mapping[Hold, int]) -> list[tuple[Hold, int]]:

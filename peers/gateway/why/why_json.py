@@ -7,6 +7,7 @@ import msgspec
 from mesh.urls import host_of
 from peers.crawler.explanations import CrawlFacts, UrlFacts
 from peers.gateway.model.messages import WhyAnswered, WhyIdleAnswered
+from peers.gateway.model.sentences import Put, in_english
 from peers.gateway.why import why_idle, why_url
 
 
@@ -41,7 +42,7 @@ class IdleJson(msgspec.Struct, frozen=True):
     names: dict[str, str] = {}  # what people call members, by id
 
 
-def url_json(answer: WhyAnswered) -> UrlJson:
+def url_json(answer: WhyAnswered, put: Put = in_english) -> UrlJson:
     chief = why_url.chief_of(answer)
     return UrlJson(
         answer.url,
@@ -51,11 +52,12 @@ def url_json(answer: WhyAnswered) -> UrlJson:
         tuple(peer for peer in answer.team if peer != answer.owner),
         "" if chief is None else chief[0],
         why_url.is_owner_heard(answer),
-        why_url.sentence_of(answer),
+        why_url.sentence_of(answer, put),
         dict(answer.told),
     )
 
 
-def idle_json(answer: WhyIdleAnswered) -> IdleJson:
-    peers = {peer: PeerJson(why_idle.sentence_of_peer(facts), facts) for peer, facts in answer.told}
-    return IdleJson(why_idle.sentence_of(answer), peers, answer.silent, answer.down, dict(answer.names))
+def idle_json(answer: WhyIdleAnswered, put: Put = in_english) -> IdleJson:
+    peers = {peer: PeerJson(why_idle.sentence_of_peer(facts, put), facts) for peer, facts in answer.told}
+    why = why_idle.sentence_of(answer, put)
+    return IdleJson(why, peers, answer.silent, answer.down, dict(answer.names))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from peers.gateway.model.member_lines import called, printable
+from peers.gateway.model.sentences import Put, sentences_in
 from peers.gateway.site.pages import Here, Reader, render
 from peers.gateway.why.why_json import IdleJson, UrlJson
-from peers.gateway.why.why_rows import Row, peer_rows, url_rows, waiting_text
+
+if TYPE_CHECKING:
+    from peers.gateway.why.why_rows import Row
 
 
 class _Line(NamedTuple):
@@ -41,18 +44,25 @@ def sign_in_page(reader: Reader, *, is_wrong: bool, is_known: bool) -> str:
 
 
 def why_idle_page(reader: Reader, idle: IdleJson) -> str:
-    """Why so much is fetched and no more, of all peers, with a field to ask for a URL."""
+    """Why so much is fetched and no more, of all peers, with a field to ask for a URL.
+
+    Args:
+      idle: its sentences are in the language of the reader.
+    """
+    from peers.gateway.why.why_rows import peer_rows, waiting_text
+
+    put = sentences_in(reader.language)
     peers = [
         _Peer(
             called(idle.names, peer),
-            _sentence(told.why) if len(idle.peers) > 1 else "",
-            _lines(peer_rows(told.facts)),
+            _sentence(told.why, put) if len(idle.peers) > 1 else "",
+            _lines(peer_rows(told.facts, put), put),
             [
                 _Host(
                     printable(host.name),
                     reader.link("/why", url=f"http://{host.name}/"),
                     f"{host.queued:,}",
-                    waiting_text(host, told.facts.at_s),
+                    waiting_text(host, told.facts.at_s, put),
                 )
                 for host in told.facts.longest
             ],
@@ -68,7 +78,7 @@ def why_idle_page(reader: Reader, idle: IdleJson) -> str:
         query="",
         url="",
         is_bad=False,
-        sentence=_sentence(idle.why),
+        sentence=_sentence(idle.why, put),
         lines=[],
         peers=peers,
         absent=absent,
@@ -76,8 +86,11 @@ def why_idle_page(reader: Reader, idle: IdleJson) -> str:
 
 
 def why_url_page(reader: Reader, known: UrlJson) -> str:
-    """The page with the facts known of a URL."""
-    return _url_page(reader, known.url, _sentence(known.why), _lines(url_rows(known)))
+    """The page with the facts known of a URL, whose sentence is in the language of the reader."""
+    from peers.gateway.why.why_rows import url_rows
+
+    put = sentences_in(reader.language)
+    return _url_page(reader, known.url, _sentence(known.why, put), _lines(url_rows(known, put), put))
 
 
 def bad_url_page(reader: Reader, text: str) -> str:
@@ -100,14 +113,14 @@ def _url_page(reader: Reader, url: str, sentence: str, lines: list[_Line], *, is
     )
 
 
-def _sentence(text: str) -> str:
-    return f"{printable(text[:1].upper() + text[1:])}."
+def _sentence(text: str, put: Put) -> str:
+    return put("{sentence}.", sentence=printable(text[:1].upper() + text[1:]))
 
 
-def _lines(rows: Iterable[Row]) -> list[_Line]:
+def _lines(rows: Iterable[Row], put: Put) -> list[_Line]:
     lines: list[_Line] = []
     before = ""
     for name, text in rows:
-        lines.append(_Line("" if name == before else name, printable(text)))
+        lines.append(_Line("" if name == before else put(name), printable(text)))
         before = name
     return lines

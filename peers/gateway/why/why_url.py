@@ -7,6 +7,7 @@ from typing import Final
 from mesh.urls import looks_like_trap
 from peers.crawler.explanations import Hold, Ruling, UrlFacts, UrlState, Wait
 from peers.gateway.model.messages import WhyAnswered
+from peers.gateway.model.sentences import Put, in_english
 from peers.gateway.model.time_words import when
 
 # Of reasons that stand in the outcome of a visit, for people.
@@ -42,125 +43,150 @@ def is_owner_heard(answer: WhyAnswered) -> bool:
     return any(peer == answer.owner for peer, _ in answer.told)
 
 
-def sentence_of(answer: WhyAnswered) -> str:
+def sentence_of(answer: WhyAnswered, put: Put = in_english) -> str:
     """Say why a URL is as it is."""
-    chief = chief_of(answer)
-    if not answer.owner:
-        return "nobody crawls anything: no live member has a share of the slots; `tianmesh status` says why"
-    if chief is None:
-        return (
-            f"{answer.owner}, which owns the slot, did not answer, nor did another who keeps it: ask again, "
-            "and see `tianmesh status`"
+    chief, owner = chief_of(answer), answer.owner
+    if not owner:
+        return put(
+            "nobody crawls anything: no live member has a share of the slots; `tianmesh status` says why"
         )
-    said = _said(chief[1])
+    if chief is None:
+        return put(
+            "{owner}, which owns the slot, did not answer, nor did another who keeps it: ask again, "
+            "and see `tianmesh status`",
+            owner=owner,
+        )
+    said = _said(chief[1], put)
     if is_owner_heard(answer):
         return said
-    return f"{answer.owner}, which owns the slot, did not answer; by what {chief[0]} keeps of it {said}"
+    return put(
+        "{owner}, which owns the slot, did not answer; by what {keeper} keeps of it {said}",
+        owner=owner,
+        keeper=chief[0],
+        said=said,
+    )
 
 
-def reason_text(reason: str) -> str:
+def reason_text(reason: str, put: Put = in_english) -> str:
     """Say in words why a visit ended as it did; a status or a reason of the fetcher as it is."""
-    return _REASONS.get(reason, reason)
+    return put(_REASONS.get(reason, reason))
 
 
-def _said(facts: UrlFacts) -> str:
+def _said(facts: UrlFacts, put: Put) -> str:
     if facts.is_taken_down:
-        return "it is taken down: shown to nobody, and not visited; `tianmesh policy show` has the rule"
+        return put("it is taken down: shown to nobody, and not visited; `tianmesh policy show` has the rule")
+    archive = facts.archive
     match facts.state:
         case UrlState.UNKNOWN | UrlState.LEFT_OUT if facts.visits == 0:
-            return _unvisited(facts)
+            return _unvisited(facts, put)
         case UrlState.QUEUED:
-            return f"it is queued, and waits: {_wait(facts)}"
+            return put("it is queued, and waits: {wait}", wait=_wait(facts, put))
         case UrlState.STORED | UrlState.IMPORTED:
-            archive = facts.archive
             index = "its versions are with other peers" if archive is None else archive.index
-            return f"it is {facts.state}, {index}"
+            return put("it is {state}, {index}", state=put(facts.state), index=put(index))
         case UrlState.LEFT_OUT:
-            return f"it was left out: {_left_out(facts)}"
+            return put("it was left out: {why}", why=_left_out(facts, put))
         case UrlState.FAILED:
-            return f"its last visit failed: {reason_text(facts.outcome)}{_next(facts)}"
+            return put("its last visit failed: {why}", why=reason_text(facts.outcome, put)) + _next(
+                facts, put
+            )
+        case UrlState.VISITED if archive is not None and archive.moved_to:
+            moved = put("it has moved to {url}, which is found instead", url=archive.moved_to)
+            return moved + _next(facts, put)
         case UrlState.VISITED:
-            if facts.archive is not None and facts.archive.moved_to:
-                return f"it has moved to {facts.archive.moved_to}, which is found instead{_next(facts)}"
-            return f"its last visit was answered {facts.outcome}, {_no_page(facts.outcome)}{_next(facts)}"
-    return f"it is {facts.state}"
+            return put(_no_page(facts.outcome), outcome=facts.outcome) + _next(facts, put)
+    return put("it is {state}", state=put(facts.state))
 
 
 def _no_page(outcome: str) -> str:
     if outcome.startswith("3"):
-        return "and where that leads is visited as a page of its own"
-    return "a sitemap, a feed or another thing that is no page to be kept"
+        return _LED_ON
+    return _NO_PAGE
 
 
-def _unvisited(facts: UrlFacts) -> str:
+_LED_ON: Final = "its last visit was answered {outcome}, and where that leads is visited as a page of its own"
+_NO_PAGE: Final = (
+    "its last visit was answered {outcome}, a sitemap, a feed or another thing that is no page to be kept"
+)
+
+
+def _unvisited(facts: UrlFacts, put: Put) -> str:
     refused = next((each for each in facts.rulings if each.refusal), None)
     if refused is None or facts.rulings[-1].refusal == "":
         if facts.is_left_out_abroad:
-            return (
+            return put(
                 "only pages of other domains link to it, and such links are not followed; "
                 "`tianmesh seed URL` adds it, with --anywhere they all are"
             )
         if facts.left_out_depth is not None:
-            return "a link to it was found and left out: it is looked at again under the policy of now"
+            return put("a link to it was found and left out: it is looked at again under the policy of now")
         if looks_like_trap(facts.url):
-            return "nobody has queued it: paths that are very deep or repeat themselves are not followed"
+            return put("nobody has queued it: paths that are very deep or repeat themselves are not followed")
         robots = facts.robots
         if robots is not None and not robots.is_allowed:
-            return f"nobody has found it, and its robots.txt forbids it{_line(facts)}"
-        return "nobody has found it: no page that was visited links to it; `tianmesh seed URL` adds it"
+            return put("nobody has found it, and its robots.txt forbids it") + _line(facts, put)
+        return put("nobody has found it: no page that was visited links to it; `tianmesh seed URL` adds it")
     found = "nobody has found it, and " if facts.left_out_depth is None else "a link to it was found, and "
-    return (
-        f"{found}it is out of scope: {ruling_text(refused)}; `tianmesh seed URL` with --within or --anywhere "
-        "widens the scope, `tianmesh policy show` has the rules"
+    return put(found) + put(
+        "it is out of scope: {ruling}; `tianmesh seed URL` with --within or --anywhere "
+        "widens the scope, `tianmesh policy show` has the rules",
+        ruling=ruling_text(refused, put),
     )
 
 
-def _wait(facts: UrlFacts) -> str:
+def _wait(facts: UrlFacts, put: Put) -> str:
     waits = [each for each in facts.waits if each.hold is not Hold.BEHIND] or list(facts.waits)
     if not waits:
-        return "it has its turn as soon as there is room for a fetch"
-    return wait_text(waits[0], facts.at_s)
+        return put("it has its turn as soon as there is room for a fetch")
+    return wait_text(waits[0], facts.at_s, put)
 
 
-def wait_text(wait: Wait, now: float) -> str:
+def wait_text(wait: Wait, now: float, put: Put = in_english) -> str:
     """Say the reason for a wait, and its end if that is known."""
-    return wait.hold if wait.until_s is None else f"{wait.hold}, {when(wait.until_s, now)}"
+    hold = put(wait.hold)
+    if wait.until_s is None:
+        return hold
+    return put("{hold}, {when}", hold=hold, when=when(wait.until_s, now, put))
 
 
-def ruling_text(ruling: Ruling) -> str:
+def ruling_text(ruling: Ruling, put: Put = in_english) -> str:
     """Say which rule decides, and its decision."""
     if not ruling.number:
-        return "no rule of the policy matches it"
-    where = f" if its host is in {ruling.addresses}" if ruling.addresses else ""
-    what = " if it is such a page" if ruling.is_of_pages else ""
-    by = f" by {ruling.condition}" if ruling.condition else ""
-    reason = f" ({ruling.reason})" if ruling.reason else ""
-    refusal = ": a limit of it is reached" if ruling.refusal.endswith("_budget") else ""
-    return f"rule {ruling.number}{by} says {ruling.action}{what}{where}{reason}{refusal}"
+        return put("no rule of the policy matches it")
+    what = put(" if it is such a page") if ruling.is_of_pages else ""
+    where = put(" if its host is in {addresses}", addresses=ruling.addresses) if ruling.addresses else ""
+    refusal = put(": a limit of it is reached") if ruling.refusal.endswith("_budget") else ""
+    says = put(
+        "rule {number}{by} says {action}",
+        number=str(ruling.number),
+        by=put(" by {condition}", condition=ruling.condition) if ruling.condition else "",
+        action=ruling.action,
+    )
+    return f"{says}{what}{where}{f' ({ruling.reason})' if ruling.reason else ''}{refusal}"
 
 
-def _left_out(facts: UrlFacts) -> str:
+def _left_out(facts: UrlFacts, put: Put) -> str:
     if facts.outcome == "robots":
-        return f"its robots.txt forbids it{_line(facts)}{_next(facts)}"
+        return put("its robots.txt forbids it") + _line(facts, put) + _next(facts, put)
     refused = next((each for each in facts.rulings if each.refusal), None)
     if facts.outcome.startswith("policy") and refused is not None:
-        return f"{ruling_text(refused)}; `tianmesh policy show` has the rules"
+        return put("{ruling}; `tianmesh policy show` has the rules", ruling=ruling_text(refused, put))
     if facts.outcome == "alias" and facts.host is not None and facts.host.alias_of:
-        other = facts.host.alias_of
-        return (
-            f"its host has the pages of {other} and is taken for another name of it: they are visited there"
+        return put(
+            "its host has the pages of {site} and is taken for another name of it: they are visited there",
+            site=facts.host.alias_of,
         )
-    return f"{reason_text(facts.outcome)}{_next(facts)}"
+    return reason_text(facts.outcome, put) + _next(facts, put)
 
 
-def _line(facts: UrlFacts) -> str:
+def _line(facts: UrlFacts, put: Put) -> str:
     robots = facts.robots
     if robots is None or not robots.line_number:
         return ""
-    return f" in line {robots.line_number}, {robots.line!r}"
+    return put(" in line {number}, {line}", number=str(robots.line_number), line=repr(robots.line))
 
 
-def _next(facts: UrlFacts) -> str:
+def _next(facts: UrlFacts, put: Put) -> str:
     if facts.due_s is None:
-        return "; it is not visited again"
-    return f"; it is visited again {when(facts.due_s, facts.at_s)}"
+        return put("; it is not visited again")
+    return put("; it is visited again {when}", when=when(facts.due_s, facts.at_s, put))

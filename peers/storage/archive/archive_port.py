@@ -26,7 +26,7 @@ from peers.storage.messages import (
 )
 
 BATCH_BYTES_MAX: Final = 64 << 20  # of one append: a second of a slow disk, and far below a segment
-MANY_ORDERS: Final = 8  # of one append: more are to come
+MANY_ORDERS: Final = 3  # of one append: more are to come
 GATHERING_S: Final = 0.05  # behind such a one: what comes meanwhile shares the next one
 READS_AT_ONCE: Final = 4  # threads; a disk gains little from more
 RETRY_S: Final = 5.0  # until a full disk is tried again

@@ -147,13 +147,13 @@ def test_questions_and_answers(client: GatewayClient) -> None:
     Gateway.answers |= {
         "/api/status": (200, b'{"peers": []}'),
         "/api/search": (200, b'{"hits": []}'),
-        "/api/seeds": (200, b'{"accepted": 1, "invalid": ["x"]}'),
+        "/api/seeds": (200, b'{"accepted": 1, "invalid": [{"url": "x", "reason": "y"}]}'),
     }
     assert client.status() == {"peers": []}
     assert client.search("天网 a&b", k=3, offset=6) == {"hits": []}
     assert client.add_seeds(["http://a.test/"]) == {
         "accepted": 1,
-        "invalid": ["x"],
+        "invalid": [{"url": "x", "reason": "y"}],
         "left_out": [],
         "private": [],
     }
@@ -166,9 +166,10 @@ def test_questions_and_answers(client: GatewayClient) -> None:
 
 
 def test_many_seeds_go_in_parts_that_a_gateway_takes(client: GatewayClient) -> None:
-    Gateway.answers["/api/seeds"] = (200, b'{"accepted": 7, "invalid": ["x"]}')
+    Gateway.answers["/api/seeds"] = (200, b'{"accepted": 7, "invalid": [{"url": "x", "reason": "y"}]}')
     urls = [f"http://a.test/{number}" for number in range(2 * SEEDS_PER_REQUEST + 1)]
-    assert client.add_seeds(urls) == {"accepted": 21, "invalid": ["x"] * 3, "left_out": [], "private": []}
+    invalid = [{"url": "x", "reason": "y"}] * 3
+    assert client.add_seeds(urls) == {"accepted": 21, "invalid": invalid, "left_out": [], "private": []}
     parts = [json.loads(body)["urls"] for _, _, body in Gateway.asked]
     assert [url for part in parts for url in part] == urls
     assert [len(part) for part in parts] == [SEEDS_PER_REQUEST, SEEDS_PER_REQUEST, 1]

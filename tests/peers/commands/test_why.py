@@ -11,10 +11,12 @@ from mesh.errors import ConfigError
 from peers.crawler.explanations import (
     ArchiveFacts,
     CrawlFacts,
+    DelayBy,
     DueBy,
     Hold,
     HostFacts,
     HostWait,
+    IndexState,
     RobotsFacts,
     Ruling,
     Underway,
@@ -52,11 +54,9 @@ FACTS = UrlFacts(
     texts=("a\x1b[31m page",),
     linkers=7,
     robots=RobotsFacts("http://a.test", 200, NOW + 600, NOW - 3_000, True, True, None, 3, "Allow: /x"),
-    host=HostFacts(
-        "a.test", NOW + 90, 2.0, "delay_s of the peer's settings", 12, 0, False, 5, "192.0.2.1", 2.0
-    ),
+    host=HostFacts("a.test", NOW + 90, 2.0, DelayBy.SETTING, 12, 0, False, 5, "192.0.2.1", 2.0),
     rulings=(Ruling(2, "crawl", "domains a.test"),),
-    archive=ArchiveFacts(3, False, 45_678, NOW - 7_200, 200, True, True, "in the index"),
+    archive=ArchiveFacts(3, False, 45_678, NOW - 7_200, 200, True, True, IndexState.INDEXED),
 )
 CRAWL = CrawlFacts(
     at_s=NOW,

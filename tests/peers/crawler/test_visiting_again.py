@@ -13,7 +13,7 @@ from mesh.stamp import Stamp
 from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.crawler.controller import IDLE_HORIZON_S
-from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage
+from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage, WebReached
 from peers.crawler.model.url_rows import SAME, UrlRow, join_rows
 from peers.crawler.model.web_request import FailureReason, FetchPage
 from peers.crawler.pages_in_progress import FLUSH_S, WHOLE_EVERY
@@ -433,6 +433,30 @@ def test_a_page_that_is_never_modified_is_asked_for_as_a_whole_once_in_a_while()
         desk.wake(FLUSH_S)
         desk.now = row_at(desk, HOME).due_s
     assert not question_in(desk.wake()).is_conditional
+
+
+def test_an_unchanged_page_is_read_again_once_when_the_parser_is_another() -> None:
+    """It was read as an earlier program had it up to its 64th visit."""
+    desk = stored_with_validators()
+    for parser in (1, 2, 3):
+        desk.now = row_at(desk, HOME).visited_s + 1.0
+        restart(desk, parser)
+        (kept,) = visit_whole(desk, b"one page", VALIDATED)
+        assert kept.page.visit == row_at(desk, HOME).visit
+        desk.now = row_at(desk, HOME).visited_s + 1.0
+        restart(desk, parser)  # that it was read by this one survives the process
+        for _ in range(2):
+            assert question_in(desk.wake()).is_conditional
+            desk.tell(fetched(HOME, 304, headers=(), started_at=desk.now))
+            desk.wake(FLUSH_S)
+            desk.now = row_at(desk, HOME).due_s
+
+
+def restart(desk: Desk, parser: int) -> None:
+    """Start it with this version of the parser, and wait until the home page is due."""
+    desk.start()
+    desk.tell(WebReached(b"", parser), "fetcher")
+    desk.now = row_at(desk, HOME).due_s
 
 
 def visit_whole(

@@ -22,6 +22,7 @@ def plain_terms() -> Iterator[None]:
     """Let queries be read so."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("peers.engine.queries.query_parser.query_terms", plain_query_terms)
-        patch.setattr("peers.engine.queries.query_parser.native_forms", lambda text, wanted: ())
+        patch.setattr("peers.engine.queries.query_parser.native_forms", lambda text, wanted, languages: ())
+        patch.setattr("peers.engine.queries.query_parser.has_forms", lambda text: False)
         patch.setattr("peers.engine.queries.query_parser.name_in", lambda text: "")
         yield

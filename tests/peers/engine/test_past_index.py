@@ -10,7 +10,7 @@ from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
 from peers.engine.pages.document import Document
 from peers.engine.pages.past import Lifetime, PastPage, TimeSpan
-from peers.engine.past_index import settle, view_of_span
+from peers.engine.past_index import Repeats, _common, settle, view_of_span
 
 URL = "http://a.test/"
 
@@ -24,7 +24,7 @@ def found_in_span(before: Document, after: Document) -> int:
     assert settle(past, [page], present.snapshot()) == [()]
     slots = np.ones(SLOTS_MAX, np.bool_)
     span = TimeSpan(before.fetched_at, after.fetched_at + 1.0)
-    return view_of_span(present.snapshot(), past.snapshot(), slots, span, None).document_count
+    return view_of_span(present.snapshot(), past.snapshot(), slots, span, None, Repeats()).document_count
 
 
 @pytest.mark.parametrize("text", ["the same", ""])
@@ -34,3 +34,30 @@ def test_a_version_is_left_out_of_a_span_only_where_the_next_one_surely_repeats_
     for title, n_versions in (("Old", 1 if text else 2), ("New", 2)):
         after = Document(URL, title, text=text, fetched_at=9.5, visit=2)
         assert found_in_span(before, after) == n_versions
+
+
+def test_repeats_are_looked_for_once_for_a_state_of_both_indexes() -> None:
+    """Each new span sorted all versions, outside of the effort of its question."""
+    present, past = Index(MemoryStorage()), Index(MemoryStorage())
+    present.add([(1, Document(URL, "Title", text="a text", fetched_at=9.5, visit=2))])
+    present.commit()
+    before = Document(URL, "Title", text="a text", fetched_at=7.25, visit=1)
+    settle(past, [PastPage(1, URL, (Lifetime(7.25, 9.5),), (), (before,))], present.snapshot())
+    repeats = Repeats()
+    found = repeats.of(present.snapshot(), past.snapshot())
+    assert [each.tolist() for each in found] == [[1]]
+    assert repeats.of(present.snapshot(), past.snapshot()) is found
+    present.add([(1, Document(URL, "Title", text="another text", fetched_at=9.5, visit=2))])
+    present.commit()
+    assert [each.tolist() for each in repeats.of(present.snapshot(), past.snapshot())] == [[0]]
+
+
+@pytest.mark.parametrize(
+    ("n_begun", "n_ended", "n_both"), [(0, 0, 0), (500, 0, 0), (900, 700, 1), (700, 900, 600)]
+)
+def test_what_is_in_both_is_found_without_sorting_all(n_begun: int, n_ended: int, n_both: int) -> None:
+    random = np.random.default_rng(n_both)
+    marks = random.integers(-(1 << 63), (1 << 63) - 1, n_begun + n_ended)
+    begun, ended = marks[:n_begun], marks[n_begun:]
+    ended[:n_both] = begun[:n_both]
+    assert _common(begun, ended).tolist() == sorted(set(begun.tolist()) & set(ended.tolist()))

@@ -11,6 +11,7 @@ import pytest
 
 from mesh.client.gateway_client import GatewayError
 from mesh.errors import ConfigError
+from peers.entities.commands import FIELDS_BYTES_MAX
 from peers.entities.feed import feed_in, reader_of, secret_of
 from peers.entities.pages import query_of
 from peers.entities.seal import RowKey
@@ -108,6 +109,7 @@ def test_fields_come_from_a_file_or_standard_input_and_not_by_the_history_of_a_s
         ("colour = 'red'", "colour"),
         ("alias = 'x'", "no name"),
         ("work", "cannot be read"),
+        ("# " + "x" * FIELDS_BYTES_MAX, "longer than 131,072 bytes"),
     ):
         file.write_text(text)
         done = result_of(gateway, "entities", "add", "x", "--from", file, "--keys", keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from importlib.resources import files
 from itertools import product
@@ -26,6 +27,16 @@ TOO_WIDE: Final = """
     const wide = each => each.getBoundingClientRect().right > arguments[0] && !each.closest(".wide");
     return [...document.querySelectorAll("body *")].filter(wide).map(each => each.outerHTML.slice(0, 200));
 """
+
+
+# Texts of a page that are ours: no commands, no names of members.
+TEXTS: Final = """
+    const theirs = "[lang]:not(html):not([lang^=zh]), code, pre, bdi, samp, iframe, script, style, textarea";
+    const body = document.body.cloneNode(true);
+    body.querySelectorAll(theirs).forEach(each => each.remove());
+    return body.textContent;
+"""
+ENGLISH: Final = re.compile(r"(?:\b[a-z]{2,}[,;:]? ){3,}[a-z]{2,}")
 
 
 class Fault(NamedTuple):
@@ -63,6 +74,12 @@ def look_at(browser: webdriver.Chrome, gateway: str, folder: Path, *paths: str) 
     return faults
 
 
+def english_in(text: str) -> Iterator[str]:
+    """Yield what is said in English, in four words or more, but for commands between back quotes."""
+    for said in ENGLISH.finditer(re.sub(r"`[^`]*`", "", text)):
+        yield f"in English: {said.group()}"
+
+
 def faults_of(browser: webdriver.Chrome, width: int, language: str) -> Iterator[str]:
     """Say what is wrong with the page that is shown."""
     status = browser.execute_script(STATUS)
@@ -73,6 +90,8 @@ def faults_of(browser: webdriver.Chrome, width: int, language: str) -> Iterator[
     said = browser.find_element(By.TAG_NAME, "html").get_attribute("lang") or ""
     if not said.startswith(language):
         yield f"in {said}"
+    if language == "zh":
+        yield from english_in(browser.execute_script(TEXTS))
     browser.execute_script(AXE)
     result = browser.execute_async_script(AXE_RUN)
     assert result["passes"]

@@ -11,7 +11,15 @@ from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.gateway.model.messages import PagesFound, SearchPages
 from peers.gateway.searcher import Searcher
-from peers.index.wire_messages import Excerpt, ExcerptsRead, Hit, HitsFound, ReadExcerpts, TermsCounted
+from peers.index.wire_messages import (
+    Excerpt,
+    ExcerptsRead,
+    FurtherHits,
+    Hit,
+    HitsFound,
+    ReadExcerpts,
+    TermsCounted,
+)
 
 SLOT_COUNT = 64
 PEERS = ("ann", "bob", "cyd")
@@ -100,12 +108,21 @@ class Conversation:
         missing: int = 0,
         is_cut: bool = False,
         content: int = 0,
+        further: FurtherHits | None = None,
     ) -> list[Send]:
         n = len(hits) if total is None else total
         request = self.request if request is None else request
         found = tuple(Hit(url, score, content=content) for url, score in hits)
         answer = HitsFound(
-            request, self.epoch(epoch), generation, n, found, missing, not is_cut, is_cut=is_cut
+            request,
+            self.epoch(epoch),
+            generation,
+            n,
+            found,
+            missing,
+            not is_cut,
+            is_cut=is_cut,
+            further=further,
         )
         return self.from_peer(peer, answer)
 

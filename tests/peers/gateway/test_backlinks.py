@@ -167,12 +167,20 @@ def lookup(order: FindBacklinks, policy: Policy = EVERYTHING) -> BacklinksLookup
     return BacklinksLookup(1, "ann", order, VIEW, policy)
 
 
-def test_the_answerer_of_the_page_is_believed_and_another_where_it_is_silent() -> None:
+def test_links_are_shown_that_two_members_tell_and_those_of_one_where_the_other_is_silent() -> None:
+    """One of the team named pages that do not link, with titles and texts of its own."""
     answerer = VIEW.answerer_of(VIEW.slot_of(host_of(URL)))
-    other = {"ann", "bob"} - {answerer}
-    one, two = replace(TOLD, links=(LINK,)), replace(TOLD, links=())
-    for silent, wanted in ((None, one), (answerer, two)):
-        errand = lookup(FindBacklinks(7, URL))
+    [witness] = other = {"ann", "bob"} - {answerer}
+    more = SourceLink("http://made-up.test/", 1, 1.0, "Buy", "now")
+    one, two = replace(TOLD, links=(more, replace(LINK, title="Buy"))), replace(TOLD, links=(LINK,))
+    both = replace(TOLD, links=(replace(LINK, title=""),))
+    for me, silent, wanted in (
+        ("cyd", None, both),
+        (answerer, None, one),  # it believes itself
+        ("cyd", answerer, two),
+        ("cyd", witness, one),
+    ):
+        errand = BacklinksLookup(1, me or "", FindBacklinks(7, URL), VIEW)
         asked = errand.start(0.0)
         assert {send.target.peer for send in asked} == {"ann", "bob"}
         ends: list[Any] = []

@@ -30,7 +30,7 @@ from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
 from peers.engine.merging.copies import CopyMark
 from peers.engine.pages.document import Document, content_digest
-from peers.engine.queries.native_forms import native_forms
+from peers.engine.queries.native_forms import has_forms, native_forms
 from peers.engine.queries.query import Sort
 from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.queries.query_parser import parse_query
@@ -818,14 +818,18 @@ def test_a_language_is_told_by_the_pages_of_all_peers(
 ) -> None:
     monkeypatch.setattr("peers.engine.queries.query_parser.query_terms", query_terms)
     monkeypatch.setattr("peers.engine.queries.query_parser.native_forms", native_forms)
+    monkeypatch.setattr("peers.engine.queries.query_parser.has_forms", has_forms)
     alone, mesh = Mesh(["solo"], stack), Mesh(["ann", "bob", "cyd"], stack)
     texts = ["Tabellen einfügen", "die Tabelle", "Tabellenbereich", "der Bereich", "insert a table", "tables"]
     pages = [
         Document(f"http://host{n}.test/", text=f"{text} {n}", language="en" if n % 6 > 3 else "de")
         for n, text in enumerate(texts * 20)
     ]
-    for each in (alone, mesh):
-        each.index(pages)
+    alone.index(pages)
+    # This one knows of no pages in German at first, and reads queries in no such language.
+    mesh.index([page for page in pages if page.language == "en"])
+    assert not mesh.search("bob", "Tabellen").hits
+    mesh.index([page for page in pages if page.language == "de"])
     for text in ("Tabellen", "Tabellenbereiche", "tables", "die Tabellen und der Bereich"):
         assert told(mesh.search("bob", text)) == told(alone.search("solo", text))
     assert len(alone.search("solo", "Tabellen", k=100).hits) == 40

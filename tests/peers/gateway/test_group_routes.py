@@ -175,8 +175,8 @@ async def test_groups_say_how_the_query_was_read(backend: FakeBackend) -> None:
     [
         ("/api/groups?q=", 400),
         ("/api/groups?q=a&by=size", 400),
-        ("/api/graph/hits?q=", 400),
-        ("/api/graph/hits?q=a&limit=0", 400),
+        ("/api/graph/hubs?q=", 400),
+        ("/api/graph/hubs?q=a&limit=0", 400),
         ("/groups?q=", 302),
         ("/hubs?q=", 302),
         ("/groups?q=jaguar&by=size", 200),
@@ -188,7 +188,7 @@ async def test_what_makes_no_sense_is_refused_or_passed_over(
     assert (await ask(application(backend), path)).status == status
 
 
-@pytest.mark.parametrize("path", ["/groups?q=a", "/hubs?q=a", "/api/groups?q=a", "/api/graph/hits?q=a"])
+@pytest.mark.parametrize("path", ["/groups?q=a", "/hubs?q=a", "/api/groups?q=a", "/api/graph/hubs?q=a"])
 async def test_whoever_is_busy_says_so(path: str) -> None:
     backend = BusyBackend()
     backend.policy = Policy(rules=OF_SEEDS.rules, link_graph=LinkGraphRules())
@@ -196,7 +196,7 @@ async def test_whoever_is_busy_says_so(path: str) -> None:
 
 
 async def test_hubs_and_authorities_are_found_around_the_results(backend: FakeBackend) -> None:
-    status, answered = await told(backend, "/api/graph/hits?q=jaguar")
+    status, answered = await told(backend, "/api/graph/hubs?q=jaguar")
     assert status == 200
     assert {each["url"]: each["n_links"] for each in answered["authorities"]} == {
         URLS[0]: 1,
@@ -224,7 +224,7 @@ async def test_without_links_in_the_policy_there_are_no_hubs_and_no_link_to_them
     assert 'href="/groups?q=jaguar"' in with_links.text
     backend.policy = OF_SEEDS
     backend.orders.clear()
-    status, answered = await told(backend, "/api/graph/hits?q=jaguar")
+    status, answered = await told(backend, "/api/graph/hubs?q=jaguar")
     assert (status, "[link_graph]" in answered["error"]) == (404, True)
     assert (await ask(application(backend), "/hubs?q=jaguar")).status == 404
     assert backend.orders == []

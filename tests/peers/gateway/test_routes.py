@@ -27,7 +27,7 @@ from mesh.keys.signing_key import SigningKey
 from mesh.membership.model.members import State
 from mesh.membership.model.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
 from mesh.membership.model.wire_messages import MemberRecord, Rumour
-from mesh.urls import WITH_LOGIN
+from mesh.urls import NO_URL, WITH_LOGIN
 from peers.engine.queries.query import Sort
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway.api_routes import SEEDS_MAX
@@ -419,7 +419,13 @@ async def test_a_site_of_the_settings_may_read_answers_and_refusals(
     gateway: Starlette, backend: FakeBackend, origins: tuple[str, ...]
 ) -> None:
     backend.settings = GatewaySettings(origins=origins)
-    for target in ("/api/search?q=a", "/api/search", "/api/page?url=x"):
+    for target in (
+        "/api/search?q=a",
+        "/api/search",
+        "/api/page?url=x",
+        "/api/graph/hubs",
+        "/api/graph/ranks",
+    ):
         reply = await ask(gateway, target, headers={"Origin": ORIGIN})
         assert reply.headers["access-control-allow-origin"] == ORIGIN
         assert "access-control-allow-credentials" not in reply.headers
@@ -796,7 +802,10 @@ async def test_seeds_are_brought_into_their_canonical_form(gateway: Starlette, b
     )
     reply = await post(gateway, body.encode(), content_type="application/json")
     assert backend.orders == [AddSeeds(7, ("http://docs.test/b",))]
-    assert reply.json == {"accepted": 1, "invalid": ["ftp://x/", "nonsense"]}
+    assert reply.json == {
+        "accepted": 1,
+        "invalid": [{"url": each, "reason": NO_URL} for each in ("ftp://x/", "nonsense")],
+    }
 
 
 async def test_a_seed_with_a_login_is_refused_and_its_password_not_repeated(
@@ -806,7 +815,7 @@ async def test_a_seed_with_a_login_is_refused_and_its_password_not_repeated(
     urls = ["ftp://me:secret@a.test/pub/", "http://docs.test/b", "https://me@a.test/"]
     reply = await post(gateway, json.dumps({"urls": urls}).encode(), content_type="application/json")
     assert backend.orders == [AddSeeds(7, ("http://docs.test/b",))]
-    told = [f"{url} {WITH_LOGIN}" for url in ("ftp://a.test/pub/", "https://a.test/")]
+    told = [{"url": url, "reason": WITH_LOGIN} for url in ("ftp://a.test/pub/", "https://a.test/")]
     assert reply.json == {"accepted": 1, "invalid": told}
     alone = await post(gateway, json.dumps({"urls": urls[:1]}).encode(), content_type="application/json")
     assert alone.status == 400

@@ -61,6 +61,8 @@ from peers.index.wire_messages import (
     CountTerms,
     Excerpt,
     ExcerptsRead,
+    FurtherHits,
+    Hit,
     HitsFound,
     ReadExcerpts,
     SearchSlots,
@@ -252,6 +254,38 @@ def test_when_few_pages_have_all_words_those_with_any_are_searched() -> None:
     assert talk.answer().relaxed.is_any
     assert talk.answer().total == 1
     assert talk.answer().relaxed == Relaxed((), True, ENOUGH - 1)
+
+
+def test_pages_with_any_word_come_with_the_few_that_have_all() -> None:
+    talk = searching((7, 70), "web crawler")
+    [(_, asked)] = talk.sent
+    assert isinstance(asked, SearchSlots)
+    assert asked.further_below == ENOUGH
+    further = query_of(asked.further)
+    assert further is not None
+    assert (further.mode, mode_of(asked)) == (Mode.OR, Mode.AND)
+    url = url_of("ann")
+    talk.found("ann", total=ENOUGH - 1, further=FurtherHits(30, (Hit(url, 1.0),)))
+    talk.found("bob", further=FurtherHits(2, ()))
+    reading = talk.found("cyd", further=FurtherHits(3, (), is_exact=False))
+    assert {type(send.message) for send in reading} == {ReadExcerpts}
+    talk.read(url)
+    answer = talk.answer()
+    assert ([hit.url for hit in answer.hits], answer.total, answer.is_exact) == ([url], 35, False)
+    assert answer.relaxed == Relaxed((), True, ENOUGH - 1)
+
+
+@pytest.mark.parametrize("missing", [0, 3])
+def test_pages_with_any_word_are_asked_for_where_one_has_not_told_them_or_lacks_slots(missing: int) -> None:
+    talk = searching((7, 70), "web crawler")
+    further = FurtherHits(1, ())
+    talk.found("ann", further=further)
+    talk.found("bob", further=further, missing=missing)
+    sends = talk.found("cyd", further=further if missing else None)
+    if missing:  # others stand in for those slots first
+        assert {type(send.message) for send in sends} <= {CountTerms, SearchSlots}
+    else:
+        assert mode_of(only(sends)) is Mode.OR
 
 
 def test_when_enough_pages_have_all_words_only_those_are_shown() -> None:

@@ -217,6 +217,16 @@ async def test_counts_without_those_of_a_peer_that_lies_say_so_and_are_no_table(
     assert (table.status, "eve" in table.json["error"]) == (503, True)
 
 
+async def test_counts_without_those_of_a_silent_peer_say_how_much_is_missing() -> None:
+    backend = FakeBackend(lambda order: replace(counted(order), silent=("eve",), missing_share=0.25))
+    backend.topics = in_force()
+    answer = json.loads((await told(backend, "/api/topic/congress")).body)
+    assert (answer["silent"], answer["missing_share"]) == (["eve"], 0.25)
+    page = (await told(backend, "/topic/congress")).text
+    assert "have not answered: eve. About 25.0% of all pages are missing" in page
+    assert (await told(backend, "/api/topic/congress?format=csv")).status == 503
+
+
 def test_where_all_lie_there_are_no_counts() -> None:
     lookup = Lookup()
     for peer in PEERS[:-1]:
@@ -226,13 +236,36 @@ def test_where_all_lie_there_are_no_counts() -> None:
     assert PEERS[-1] in send.message.reason
 
 
-def test_a_silent_peer_and_one_that_never_ends_are_refused_by_name_rather_than_counted_in_part() -> None:
+def test_a_silent_peer_is_named_and_the_counts_of_the_others_are_told_with_the_share_that_is_missing() -> (
+    None
+):
+    """They were refused as a whole."""
     lookup = Lookup()
-    lookup.hear("ann")
-    lookup.hear("bob")
-    (send,) = lookup.errand.wake(NOW + ROUND_S_MAX)
+    lookup.hear("ann", SliceCounts(20_000, 2))
+    lookup.hear("bob", SliceCounts(20_000, 3), following=b"further")
+    lookup.asked = lookup.questions(lookup.errand.wake(NOW + ROUND_S_MAX))
+    assert set(lookup.asked) == {"bob"}, "eve is asked no more"
+    (send,) = lookup.hear("bob", SliceCounts(20_001, 1))
+    assert isinstance(send.message, CountsSummed)
+    assert send.message.slices == (SliceCounts(20_000, 5), SliceCounts(20_001, 1))
+    assert (send.message.silent, send.message.left_out) == (("eve",), ())
+    assert send.message.missing_share == VIEW.slots_answered["eve"] / 64
+
+
+def test_where_one_never_ends_the_counts_of_those_that_have_told_all_are_told() -> None:
+    lookup = Lookup()
+    lookup.hear("ann", SliceCounts(20_000, 2))
+    lookup.hear("bob", SliceCounts(20_000, 3), following=b"more")
+    lookup.hear("eve", SliceCounts(20_000, 4))
+    (send,) = lookup.errand.wake(NOW + COUNT_S_MAX)
+    assert isinstance(send.message, CountsSummed)
+    assert (send.message.slices, send.message.silent) == ((SliceCounts(20_000, 6),), ("bob",))
+
+
+def test_where_nobody_tells_all_the_counts_are_refused_by_name() -> None:
+    (send,) = Lookup().errand.wake(NOW + ROUND_S_MAX)
     assert isinstance(send.message, RequestRefused)
-    assert "eve" in send.message.reason
+    assert "ann, bob, eve" in send.message.reason
     endless = Lookup()
     for peer in PEERS:
         asked = endless.hear(peer, following=b"more")

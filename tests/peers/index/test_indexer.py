@@ -217,6 +217,29 @@ def test_link_texts_are_in_every_batch_up_to_a_limit_of_their_own() -> None:
     assert (len(sent.documents), len(sent.anchors)) == (4, 6)
 
 
+def test_link_texts_wait_for_ten_seconds_at_most_while_pages_come() -> None:
+    driven = Driven()
+    driven.tell(IndexAnchors(page(100).url, 3, ("a",)))
+    with_texts: list[float] = []
+    for n in range(60):
+        driven.tell(IndexPage(3, page(n)))
+        for send in driven.wake(0.2):
+            assert isinstance(send.message, CommitDocuments)
+            with_texts += [driven.now - 100.0] * len(send.message.anchors)
+            driven.tell(DocumentsCommitted(send.message.batch, 1), SEGMENTS)
+    assert [10.0 <= after_s < 12.5 for after_s in with_texts] == [True]
+
+
+def test_link_texts_that_were_left_behind_go_when_no_more_pages_come() -> None:
+    driven = Driven(settings=IndexerSettings(documents_max=1))
+    driven.tell(IndexAnchors(page(100).url, 3, ("a",)))
+    assert driven.tell(IndexPage(3, page(1))) == [commit(1, page(1))]
+    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [indexed(page(1))]
+    assert driven.wake(0.4) == []
+    assert driven.wake(0.1) == [commit(2, anchors=((3, page(100).url, ("a",)),))]
+    assert driven.indexer.wake_at() == inf
+
+
 def test_forgotten_slots_are_deleted_at_once_and_what_waits_of_them_is_dropped() -> None:
     driven = Driven()
     driven.tell(IndexPage(3, page(1)))

@@ -1,7 +1,7 @@
-"""The mesh under faults from some seeds, always the same ones: those that found bugs, and 12 small ones.
+"""The mesh under faults from some seeds, always the same ones: those that found bugs, and four small ones.
 
-Thirteen more pass in `test_fault_run.py`, by which bugs are found that are planted. `make soak` runs a
-thousand that nobody has seen.
+Fifteen more pass in `test_fault_run.py`, nine beside a malicious member, by which bugs are found that are
+planted. `make soak` runs a thousand that nobody has seen.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def assert_passes(seed: int, peers: Sizes, **extras: Any) -> None:
     assert result.searches > 10
 
 
-@pytest.mark.parametrize("seed", range(2, 6))
+@pytest.mark.parametrize("seed", [4, 5])
 def test_fixed_seed_passes(seed: int) -> None:
     assert_passes(seed, SMALL)
 
@@ -99,8 +99,8 @@ def test_seed_in_which_a_page_was_due_again_before_its_row_was_committed_passes(
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_fixed_seed_passes_while_policies_say_who_crawls_what(seed: int) -> None:
-    assert_passes(seed, SMALL, has_pins=True)
+def test_fixed_seed_passes_while_policies_say_who_crawls_hosts_that_share_machines(seed: int) -> None:
+    assert_passes(seed, SMALL, has_pins=True, has_machines=True)
 
 
 # An address that came back unasked lost the delay of who had it before (5); one that was given back to who
@@ -118,16 +118,6 @@ def test_seed_in_which_the_lender_of_an_address_was_separated_passes() -> None:
 # Nobody held an address's slot for a minute, so who wanted it lent it to itself, and told nobody of that.
 def test_seed_in_which_an_address_was_lent_to_another_while_who_had_wanted_it_asked_it_passes() -> None:
     assert_passes(95100002, Sizes(3, 3), has_machines=True)
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_fixed_seed_passes_where_hosts_share_machines(seed: int) -> None:
-    assert_passes(seed, SMALL, has_machines=True)
-
-
-@pytest.mark.parametrize("seed", [3, 5, 6, 7])
-def test_fixed_seed_passes_beside_a_malicious_member(seed: int) -> None:
-    assert_passes(seed, SMALL, has_liar=True)
 
 
 # Who had lied was drained while it still asked an address, which another one was let ask (82700311); a

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
 from mesh.errors import ConfigError
 from simulations.commands import sim
+from simulations.faults.fault_run import RunOutcome, run_faults
 from simulations.faults.fault_runs import Sizes
+from simulations.faults.run_extras import RunExtras
 from simulations.faults.soak import FRESH_FROM, Finished, Soak
 
 
-def test_a_soak_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+def test_a_soak_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its runs are judged elsewhere, and fresh seeds are for those that soak."""
     file = tmp_path / "soak.jsonl"
+    outcome = run_faults(9, 3, only=frozenset(), has_revisits=False)
+
+    def run(seed: int, peers: int, *, bug: None, **extras: bool) -> RunOutcome:
+        return msgspec.structs.replace(outcome, seed=seed, peers=peers, extras=RunExtras(**extras))
+
+    monkeypatch.setattr("simulations.faults.fault_runs.run_faults", run)
 
     def stop(done: Finished) -> None:
         raise KeyboardInterrupt

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simulations.web_reports.page_columns import PageColumns, levels_of
-from simulations.web_reports.page_facts import PageFacts, page_number
+from simulations.web_reports.page_facts import PageFacts, page_number, word_list_digest
 from simulations.web_reports.web_report import WebReport, report_of_web
 
 pytest.importorskip("scipy", reason="the extra `simulations` is not installed")
@@ -167,11 +167,11 @@ def test_a_page_that_was_half_written_does_not_count() -> None:
     assert report_of_web(columns, {}) == before
 
 
-def test_memory_is_91_bytes_a_page_and_8_a_link() -> None:
+def test_memory_is_99_bytes_a_page_and_8_a_link() -> None:
     columns = PageColumns()
     for number in range(1_000):
         columns.add(page(f"http://a.test/{number}", targets=("http://a.test/",) * 10))
-    assert columns.held_bytes == 1_000 * (91 + 8 * 10)
+    assert columns.held_bytes == 1_000 * (99 + 8 * 10)
 
 
 @pytest.mark.parametrize(
@@ -185,3 +185,31 @@ def test_memory_is_91_bytes_a_page_and_8_a_link() -> None:
 )
 def test_levels_are_those_of_the_path(url: str, levels: int) -> None:
     assert levels_of(url) == levels
+
+
+def test_the_digest_of_the_book_sees_neither_order_nor_rare_words_of_long_texts() -> None:
+    long = [f"word{number:04}" for number in range(400)]  # the first 256 fill 2,048 bytes
+    digest = word_list_digest([*long, "a", "b"])
+    assert digest == word_list_digest(["b", *reversed(long), "a"])
+    assert digest == word_list_digest([*long[:-1], "zest", "a", "b"])
+    assert digest != word_list_digest([*long, "a", "b", "b"]), "the most frequent word is another"
+    assert word_list_digest([]) == 0
+
+
+def test_repeats_are_told_by_both_digests() -> None:
+    texts = {
+        "first": ("one two two", 1),
+        "copy": ("one two two", 1),
+        "other order": ("two two one", 2),
+        "menus differ": ("one two two", 3),
+        "other text": ("three", 4),
+        "no text": ("", 0),
+        "no text either": ("", 0),
+    }
+    pages = [
+        page(f"http://a.test/{name}", at, content=content, word_digest=word_list_digest(text.split()))
+        for at, (name, (text, content)) in enumerate(texts.items())
+    ]
+    repeats = told(*pages).repeats
+    assert (repeats.ours, repeats.book, repeats.both) == (1, 3, 1)
+    assert (repeats.only_ours, repeats.only_book) == (0, 2)

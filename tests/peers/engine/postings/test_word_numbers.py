@@ -6,10 +6,20 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.engine.postings.word_numbers import DistinctWords
-from peers.engine.segments.builder import pack_strings, pack_texts
+from peers.engine.pages.document import Document
+from peers.engine.postings import word_numbers
+from peers.engine.postings.word_numbers import (
+    KEPT_CODES_MAX,
+    NO_ENTRY,
+    DistinctWords,
+    KnownWords,
+    borrow_known,
+    return_known,
+)
+from peers.engine.segments.builder import build_encoded, pack_strings, pack_texts, prepared
 from peers.text.analysis import are_atom_keys, is_atom_key
 from peers.text.characters import codes_of
+from peers.text.stemming import form_of, native_form_of
 from tests.peers.text.samples import any_text
 
 batches = st.lists(st.lists(st.text("ab中\U00020000", min_size=1, max_size=5), min_size=1), max_size=5)
@@ -38,6 +48,50 @@ def test_thousands_of_words_keep_apart() -> None:
     assert words.find(codes_of("".join(batch)), starts, lengths)[1] == batch
     found, new = words.find(codes_of("".join(batch)), starts, lengths)
     assert (found.tolist(), new) == (list(range(20_000)), [])
+
+
+def found_in(words: KnownWords, batch: list[str]) -> list[int]:
+    lengths = np.array(list(map(len, batch)), np.int64)
+    return words.find(codes_of("".join(batch)), np.cumsum(lengths) - lengths, lengths).tolist()
+
+
+def test_forms_are_known_of_each_word() -> None:
+    words = KnownWords()
+    for batch in (["hauses", "running", "x900"], ["runs", "hauses", "der"]):
+        found = np.array(found_in(words, batch), np.int64)
+        assert [words.entries[place] for place in words.entry_of[found]] == list(map(form_of, batch))
+        for language in ("de", "fr", "de"):
+            own = [words.entries[place] for place in words.native_forms(found, language)]
+            native = [native_form_of(word, language) for word in batch]
+            assert own == [
+                form if form != form_of(word) else "" for word, form in zip(batch, native, strict=True)
+            ]
+    assert words.entries[NO_ENTRY] == ""
+
+
+def test_what_is_known_of_words_changes_no_segment() -> None:
+    texts = ["the houses of Häuser", "ein Haus, the running dogs x-900 1,000", "the houses, running 中国"]
+    items = [
+        [prepared(1, Document(f"http://a.test/{i}", text=text, language=language))]
+        for i, text in enumerate(texts)
+        for language in ("en", "de")
+    ]
+    alone = []
+    for item in items:
+        word_numbers._kept.clear()
+        alone.append([bytes(part) for part in build_encoded(item)])
+    assert [[bytes(part) for part in build_encoded(item)] for item in items] == alone
+
+
+def test_words_are_kept_for_one_at_a_time_until_they_are_too_many() -> None:
+    word_numbers._kept.clear()
+    known = borrow_known()
+    assert borrow_known() is not known
+    return_known(known)
+    assert borrow_known() is known
+    found_in(known.words, [f"{number:064}" for number in range(KEPT_CODES_MAX // 64 + 1)])
+    return_known(known)
+    assert borrow_known() is not known
 
 
 @given(st.lists(any_text | st.just("")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mesh.actors.actor import Address
+from mesh.actors.actor import Address, Send
 from mesh.membership.model.wire_messages import MembersTold
 from mesh.urls import fingerprint, host_of
 from peers.gateway.hubs.hits import hubs_and_authorities
@@ -85,6 +85,29 @@ def test_pages_that_several_results_link_to_belong_to_the_neighbourhood() -> Non
     assert set(pages.links(named)) == {(hub, a), (a, b), (b, hub), (a, known), (b, known)}
 
 
+def test_neighbours_and_titles_that_one_member_alone_tells_are_not_shown() -> None:
+    """One owner named 50 pages of other domains around each of its pages, under titles of its own."""
+    theirs = url_of("bob")
+    errand = NeighbourRoundup(9, "ann", GatherNeighbours(5, (theirs,)), frozenset(), EVERYTHING, VIEW)
+    errand.start(0.0)
+    asked = errand.receive(Address("ann", "membership"), MembersTold(()), 0.0) or []
+    assert {each.target.peer for each in asked} == {"bob", "cyd"}
+    true, titled, made_up = (f"http://{name}.test/" for name in ("true", "titled", "made-up"))
+    y, z = marked("http://y.test/"), marked("http://z.test/")
+    told = {
+        "bob": ((LinkingPage(true, "A"), LinkingPage(titled, "Buy"), LinkingPage(made_up, "M")), (y, z)),
+        "cyd": ((LinkingPage(titled, "B"), LinkingPage(true, "A")), (y,)),
+    }
+    ends: list[Send] = []
+    for send in asked:
+        assert isinstance(send.message, ListNeighbours)
+        page = PageNeighbours(theirs, *told[send.target.peer])
+        ends += errand.receive(send.target, NeighboursListed(send.message.request, True, (page,)), 0.1) or []
+    [end] = [each.message for each in ends if isinstance(each.message, NeighboursGathered)]
+    both = PageNeighbours(theirs, (LinkingPage(true, "A"), LinkingPage(titled, "")), (y,))
+    assert [page for each in end.told for page in each.pages] == [both]
+
+
 def test_owners_are_asked_for_their_pages_alone_and_speak_for_no_others() -> None:
     ours, theirs, third = (url_of(peer) for peer in PEERS)
     order = GatherNeighbours(5, (ours, theirs), (marked(third),), hidden=("hidden.test",))
@@ -97,7 +120,7 @@ def test_owners_are_asked_for_their_pages_alone_and_speak_for_no_others() -> Non
     assert {peer: (each.urls, each.marks) for peer, each in questions.items()} == {  # type: ignore[attr-defined]
         "ann": ((ours,), ()),
         "bob": ((theirs,), ()),
-        "cyd": ((), (marked(third),)),
+        "cyd": ((theirs,), (marked(third),)),  # it has the slot of bob's, too
     }
     request = questions["ann"].request  # type: ignore[attr-defined]
     sources = tuple(LinkingPage(url) for url in ("http://x.test/", "http://www.hidden.test/", "not a url"))
@@ -111,7 +134,7 @@ def test_owners_are_asked_for_their_pages_alone_and_speak_for_no_others() -> Non
     assert of_ann.pages == (PageNeighbours(ours, (LinkingPage("http://x.test/"),)),)
     assert of_ann.named == ()
     assert of_cyd.named == (third,)
-    assert end.silent == ("bob",)
+    assert end.silent == (), "cyd has told of the page of bob"
 
 
 def test_a_member_gives_one_list_for_each_of_its_pages_and_no_text_that_turns_others() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from mesh.actors.actor import Message
-from peers.crawler.explanations import HostFacts, RobotsFacts, UrlFacts, UrlState
+from peers.crawler.explanations import DelayBy, HostFacts, RobotsFacts, UrlFacts, UrlState
 from peers.crawler.fetching.contact import visitor_of
 from peers.crawler.model.settings import CrawlSettings
 from peers.gateway.model.messages import AskWhy, SeedsAdded, WhyAnswered
@@ -16,7 +16,7 @@ from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.gateway.fake_backend import RIGHTS, FakeBackend
 
 HOME = "http://www.example.org/"
-HOST = HostFacts("www.example.org", 1_750_000_600.0, 7.5, "", 1_234, 0, False, 99, "203.0.113.5")
+HOST = HostFacts("www.example.org", 1_750_000_600.0, 7.5, DelayBy.SETTING, 1_234, 0, False, 99, "203.0.113.5")
 ROBOTS = RobotsFacts("http://www.example.org", 200, 2e9, 1.0, False, True, None, 3, "Disallow: /<b>")
 KNOWN = UrlFacts(
     at_s=1_750_000_000.0,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 from msgspec.structs import replace
 
 from peers.crawler.explanations import (
     ArchiveFacts,
     CrawlFacts,
+    DelayBy,
     Hold,
     HostFacts,
+    IndexState,
     RobotsFacts,
     Ruling,
     Underway,
@@ -27,135 +31,134 @@ from tests.peers.gateway.fake_backend import RIGHTS, FakeBackend
 URL = "http://a.test/x"
 UNKNOWN = UrlFacts(at_s=1_000.0, url=URL, state=UrlState.UNKNOWN, is_held=True, rulings=(Ruling(1, "crawl"),))
 FORBIDDING = RobotsFacts("http://a.test", 200, 1.0, 0.0, False, True, None, 4, "Disallow: /x")
-INDEXED = ArchiveFacts(1, False, 5, 1.0, 200, True, True, "in the index")
-ALIAS = HostFacts("www.a.test", 0.0, 1.0, "", 5, 0, False, alias_of="a.test")
-MOVED = ArchiveFacts(2, False, 9, 1.0, 301, False, False, "not in the index", "http://a.test/y")
+INDEXED = ArchiveFacts(1, False, 5, 1.0, 200, True, True, IndexState.INDEXED)
+ALIAS = HostFacts("www.a.test", 0.0, 1.0, DelayBy.SETTING, 5, 0, False, alias_of="a.test")
+MOVED = ArchiveFacts(2, False, 9, 1.0, 301, False, False, IndexState.MOVED, "http://a.test/y")
 UNRULED = (Ruling(0, refusal="unruled"),)
 IDLE = CrawlFacts(at_s=1_000.0, slots_owned=10, slots_held=10)
 
 
-def said_of(facts: UrlFacts | None, teller: str = "ann") -> str:
+def told_of_url(facts: UrlFacts | None, teller: str = "ann") -> WhyAnswered:
     told = () if facts is None else ((teller, facts),)
-    return why_url.sentence_of(WhyAnswered(7, URL, 5, "ann", ("ann", "bob"), told))
+    return WhyAnswered(7, URL, 5, "ann", ("ann", "bob"), told)
 
 
-def said_of_crawl(*facts: CrawlFacts) -> str:
-    told = tuple((f"peer{n}", each) for n, each in enumerate(facts))
-    return why_idle.sentence_of(WhyIdleAnswered(7, told, (), ()))
+def told_of_crawl(*facts: CrawlFacts) -> WhyIdleAnswered:
+    return WhyIdleAnswered(7, tuple((f"peer{n}", each) for n, each in enumerate(facts)), (), ())
 
 
-@pytest.mark.parametrize(
-    ("facts", "words"),
-    [
-        (UNKNOWN, ("nobody has found it", "`tianmesh seed URL` adds it")),
-        (
-            replace(UNKNOWN, rulings=(Ruling(3, "skip", "domains a.test", refusal="policy"),)),
-            ("out of scope", "rule 3 by domains a.test says skip", "--within"),
-        ),
-        (
-            replace(UNKNOWN, state=UrlState.LEFT_OUT, left_out_depth=2, rulings=UNRULED),
-            ("a link to it was found", "no rule of the policy matches it"),
-        ),
-        (
-            replace(UNKNOWN, robots=FORBIDDING),
-            ("its robots.txt forbids it in line 4",),
-        ),
-        (
-            replace(UNKNOWN, state=UrlState.QUEUED, waits=(Wait(Hold.BEHIND), Wait(Hold.DELAY, 1_180.0))),
-            ("queued", "politeness delay", "in 3 min"),
-        ),
-        (
-            replace(UNKNOWN, state=UrlState.LEFT_OUT, left_out_depth=2),
-            ("a link to it was found and left out", "looked at again"),
-        ),
-        (
-            replace(UNKNOWN, state=UrlState.LEFT_OUT, left_out_depth=2, is_left_out_abroad=True),
-            ("only pages of other domains link to it", "`tianmesh seed URL` adds it"),
-        ),
-        (replace(UNKNOWN, url="http://a.test/x/x/x/x/"), ("repeat themselves",)),
-        (replace(UNKNOWN, state=UrlState.QUEUED), ("as soon as there is room",)),
-        (
-            replace(UNKNOWN, state=UrlState.FAILED, visits=1, outcome="404"),
-            ("its last visit failed: 404", "not visited again"),
-        ),
-        (
-            replace(UNKNOWN, state=UrlState.FAILED, visits=1, outcome="timeout", due_s=8_200.0),
-            ("timeout", "visited again in 2 h"),
-        ),
-        (
-            replace(UNKNOWN, state=UrlState.STORED, visits=1, archive=INDEXED),
-            ("it is stored, in the index",),
-        ),
-        (
-            replace(UNKNOWN, state=UrlState.LEFT_OUT, visits=1, outcome="host_budget"),
-            ("as many pages of its host",),
-        ),
-        (
-            replace(UNKNOWN, state=UrlState.LEFT_OUT, visits=1, outcome="alias", host=ALIAS),
-            ("taken for another name", "pages of a.test", "visited there"),
-        ),
-        (
-            replace(UNKNOWN, state=UrlState.VISITED, visits=1, outcome="301"),
-            ("answered 301", "where that leads"),
-        ),
-        (
-            replace(UNKNOWN, state=UrlState.VISITED, visits=2, outcome="301", archive=MOVED),
-            ("has moved to http://a.test/y, which is found instead",),
-        ),
-        (replace(UNKNOWN, is_taken_down=True), ("taken down",)),
-        (replace(UNKNOWN, state=UrlState.FETCHING), ("it is being fetched",)),
-        (None, ("ann, which owns the slot, did not answer",)),
-    ],
+ABOUT_URLS: Final[tuple[tuple[UrlFacts | None, tuple[str, ...]], ...]] = (
+    (UNKNOWN, ("nobody has found it", "`tianmesh seed URL` adds it")),
+    (
+        replace(UNKNOWN, rulings=(Ruling(3, "skip", "domains a.test", refusal="policy"),)),
+        ("out of scope", "rule 3 by domains a.test says skip", "--within"),
+    ),
+    (
+        replace(UNKNOWN, state=UrlState.LEFT_OUT, left_out_depth=2, rulings=UNRULED),
+        ("a link to it was found", "no rule of the policy matches it"),
+    ),
+    (
+        replace(UNKNOWN, robots=FORBIDDING),
+        ("its robots.txt forbids it in line 4",),
+    ),
+    (
+        replace(UNKNOWN, state=UrlState.QUEUED, waits=(Wait(Hold.BEHIND), Wait(Hold.DELAY, 1_180.0))),
+        ("queued", "politeness delay", "in 3 min"),
+    ),
+    (
+        replace(UNKNOWN, state=UrlState.LEFT_OUT, left_out_depth=2),
+        ("a link to it was found and left out", "looked at again"),
+    ),
+    (
+        replace(UNKNOWN, state=UrlState.LEFT_OUT, left_out_depth=2, is_left_out_abroad=True),
+        ("only pages of other domains link to it", "`tianmesh seed URL` adds it"),
+    ),
+    (replace(UNKNOWN, url="http://a.test/x/x/x/x/"), ("repeat themselves",)),
+    (replace(UNKNOWN, state=UrlState.QUEUED), ("as soon as there is room",)),
+    (
+        replace(UNKNOWN, state=UrlState.FAILED, visits=1, outcome="404"),
+        ("its last visit failed: 404", "not visited again"),
+    ),
+    (
+        replace(UNKNOWN, state=UrlState.FAILED, visits=1, outcome="timeout", due_s=8_200.0),
+        ("timeout", "visited again in 2 h"),
+    ),
+    (
+        replace(UNKNOWN, state=UrlState.STORED, visits=1, archive=INDEXED),
+        ("it is stored, in the index",),
+    ),
+    (
+        replace(UNKNOWN, state=UrlState.LEFT_OUT, visits=1, outcome="host_budget"),
+        ("as many pages of its host",),
+    ),
+    (
+        replace(UNKNOWN, state=UrlState.LEFT_OUT, visits=1, outcome="alias", host=ALIAS),
+        ("taken for another name", "pages of a.test", "visited there"),
+    ),
+    (
+        replace(UNKNOWN, state=UrlState.VISITED, visits=1, outcome="301"),
+        ("answered 301", "where that leads"),
+    ),
+    (
+        replace(UNKNOWN, state=UrlState.VISITED, visits=2, outcome="301", archive=MOVED),
+        ("has moved to http://a.test/y, which is found instead",),
+    ),
+    (replace(UNKNOWN, is_taken_down=True), ("taken down",)),
+    (replace(UNKNOWN, state=UrlState.FETCHING), ("it is being fetched",)),
+    (None, ("ann, which owns the slot, did not answer",)),
 )
+
+
+@pytest.mark.parametrize(("facts", "words"), ABOUT_URLS)
 def test_sentence_about_a_url_says_why_and_what_to_do(facts: UrlFacts | None, words: tuple[str, ...]) -> None:
-    said = said_of(facts)
+    said = why_url.sentence_of(told_of_url(facts))
     assert all(word in said for word in words), said
 
 
 def test_sentence_says_that_the_owner_did_not_answer_and_what_a_standby_knows() -> None:
-    said = said_of(UNKNOWN, teller="bob")
+    said = why_url.sentence_of(told_of_url(UNKNOWN, teller="bob"))
     assert said.startswith(
         "ann, which owns the slot, did not answer; by what bob keeps of it nobody has found it"
     )
 
 
-@pytest.mark.parametrize(
-    ("crawls", "words"),
-    [
-        ((), ("no peer has answered",)),
-        ((IDLE,), ("nothing is queued", "`tianmesh seed URL` adds pages")),
-        ((replace(IDLE, links_left_out=1_234),), ("1,234 links led out of scope", "--within")),
-        ((replace(IDLE, slots_held=0, slots_owned=0),), ("nobody has a share of the slots",)),
-        ((replace(IDLE, slots_held=3),), ("not all slots are crawled yet",)),
+ABOUT_CRAWLS: Final[tuple[tuple[tuple[CrawlFacts, ...], tuple[str, ...]], ...]] = (
+    ((), ("no peer has answered",)),
+    ((IDLE,), ("nothing is queued", "`tianmesh seed URL` adds pages")),
+    ((replace(IDLE, links_left_out=1_234),), ("1,234 links led out of scope", "--within")),
+    ((replace(IDLE, slots_held=0, slots_owned=0),), ("nobody has a share of the slots",)),
+    ((replace(IDLE, slots_held=3),), ("not all slots are crawled yet",)),
+    (
+        (replace(IDLE, halts=(Wait(Hold.PAGE_LIMIT),)), replace(IDLE, halts=(Wait(Hold.PAGE_LIMIT),))),
+        ("no peer fetches anything", "--pages-max N"),
+    ),
+    (
+        (replace(IDLE, halts=(Wait(Hold.DISK_FULL),)), replace(IDLE, in_flight=3, ready=2)),
+        ("3 fetches under way", "fetching nothing: 1 of 2 peers: the disk is full; make room"),
+    ),
+    (
         (
-            (replace(IDLE, halts=(Wait(Hold.PAGE_LIMIT),)), replace(IDLE, halts=(Wait(Hold.PAGE_LIMIT),))),
-            ("no peer fetches anything", "--pages-max N"),
-        ),
-        (
-            (replace(IDLE, halts=(Wait(Hold.DISK_FULL),)), replace(IDLE, in_flight=3, ready=2)),
-            ("3 fetches under way", "fetching nothing: 1 of 2 peers: the disk is full; make room"),
-        ),
-        (
-            (
-                replace(
-                    IDLE,
-                    waiting={Hold.DELAY: 1, Hold.NO_ADDRESS: 8},
-                    urls_waiting={Hold.DELAY: 900, Hold.NO_ADDRESS: 200},
-                    next_s=1_002.0,
-                ),
+            replace(
+                IDLE,
+                waiting={Hold.DELAY: 1, Hold.NO_ADDRESS: 8},
+                urls_waiting={Hold.DELAY: 900, Hold.NO_ADDRESS: 200},
+                next_s=1_002.0,
             ),
-            ("nothing is fetched now", "900 of 1 host,", "politeness delay", "in 2 s", "nothing is wrong"),
         ),
-        (
-            (replace(IDLE, in_flight=1, waiting={Hold.BEING_ASKED: 1}, slowest=(Underway(URL, 45.0),)),),
-            ("1 fetch under way", f"{URL} has not answered for 45 s"),
-        ),
-    ],
+        ("nothing is fetched now", "900 of 1 host,", "politeness delay", "in 2 s", "nothing is wrong"),
+    ),
+    (
+        (replace(IDLE, in_flight=1, waiting={Hold.BEING_ASKED: 1}, slowest=(Underway(URL, 45.0),)),),
+        ("1 fetch under way", f"{URL} has not answered for 45 s"),
+    ),
 )
+
+
+@pytest.mark.parametrize(("crawls", "words"), ABOUT_CRAWLS)
 def test_sentence_about_the_crawl_says_why_and_what_to_do(
     crawls: tuple[CrawlFacts, ...], words: tuple[str, ...]
 ) -> None:
-    said = said_of_crawl(*crawls)
+    said = why_idle.sentence_of(told_of_crawl(*crawls))
     assert all(word in said for word in words), said
 
 
@@ -189,6 +192,8 @@ async def test_gateway_tells_administrators_what_is_known_of_a_url_in_canonical_
     assert (told["answered_by"], told["is_owner_heard"]) == ("ann", True)
     assert told["peers"]["ann"]["state"] == "unknown"
     assert "tianmesh seed" in told["why"]
+    chinese = await ask(application(backend), "/api/why?lang=zh&url=http://a.test/", headers=RIGHTS)
+    assert "尚未发现" in chinese.json["why"]
 
 
 @pytest.mark.parametrize("url", ["", "a.test", "gopher://a.test/", "http://", "x" * 9_000])

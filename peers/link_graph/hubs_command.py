@@ -1,4 +1,4 @@
-"""The command `tianmesh graph hits`. [io]"""
+"""The command `tianmesh graph hubs`. [io]"""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mesh.counts import counted
 from peers.link_graph.command import NOTHING_YET
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, printable
 
-EPILOG: Final = "Examples: tianmesh graph hits 'search engine'   tianmesh graph hits 搜索引擎 --json"
+EPILOG: Final = "Examples: tianmesh graph hubs 'search engine'   tianmesh graph hubs 搜索引擎 --json"
 
 
-def hits(
+def hubs(
     query: Annotated[str, typer.Argument(help="Words to search for, as with `tianmesh search`.")],
     limit: Annotated[int, typer.Option(min=1, max=100, help="List so many of each at most.")] = 15,
     gateway: GatewayOption = GATEWAY,
@@ -29,7 +29,7 @@ def hits(
     The mesh has to keep its links: [link_graph] in its policy. Links within a domain do not count.
     """
     with GatewayClient(gateway) as client:
-        told = client.hits(query, limit)
+        told = client.hubs(query, limit)
     if as_json:
         print_json(told)
         return
