@@ -330,9 +330,9 @@ class Indexer(Actor):
             or len(self._anchors) >= settings.links_max
             or self._text_chars >= settings.text_chars_max
         )
-        return [self._commit()] if is_large or now >= self._due_s() else []
+        return [self._commit(now)] if is_large or now >= self._due_s() else []
 
-    def _commit(self) -> Send:
+    def _commit(self, now: float) -> Send:
         """Hand the port the pages and link texts that came first, up to the limits."""
         self._flows_until_s = now + self._settings.longest_s if self._pages else -inf
         pages = self._take_first_pages(self._settings.documents_max)
