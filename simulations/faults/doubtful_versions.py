@@ -47,6 +47,15 @@ class DoubtfulVersions:
         """Has any member that can be held to it read this page?"""
         return self.liar is None or url in self._is_read
 
+    def is_of_liar(self, url: str, digest: bytes | None) -> bool:
+        """Did the liar read this version when it lied, or any of the page?
+
+        Then others may have another text of it, also when they have read it since: it has not changed.
+        """
+        if digest is None:
+            return any(url == of_liar for of_liar, _ in self._by_liar)
+        return (url, digest) in self._by_liar
+
     def is_doubtful(self, machine: Machine, url: str, digest: bytes) -> bool:
         """Has a machine of some version that is stored nothing but the word of the liar?"""
         version = url, digest

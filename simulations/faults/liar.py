@@ -101,8 +101,10 @@ class Liar:
         self._names = names
         self._leases = leases
         self._texts = texts
+        self.is_quiet = False  # it leaves alone all for which it would be put into quarantine
         self._silent_until = 0.0
         self.fell_silent: Callable[[float], object] = lambda for_s: None  # for whom its silence excuses
+        self.further: Sequence[Callable[[Message], Message]] = ()  # what it says of stores
         self._said: list[tuple[Address, Address, Message]] = []  # by its node
         self._machine = machine
         self._world = world
@@ -144,6 +146,8 @@ class Liar:
             return
         self._later()
         if not self._machine.is_running:
+            return
+        if self.is_quiet:
             return
         victims = [rumour.record for rumour in self._believed() if rumour.record.peer != self._machine.peer]
         if victims:
@@ -296,6 +300,8 @@ class Liar:
             return message
         message = self._leases.twisted(self._names.twisted(message))
         message = self._texts.twisted(target.peer, message)
+        for twist in self.further:
+            message = twist(message)
         self._said = [*self._said, (source, target, message)][-SAID_MAX:]
         if isinstance(message, HitsFound):
             return self._with_false_hits(target.peer, message)

@@ -162,7 +162,7 @@ class Machine:
         )
         controller, *others = actors
         self._controller = Overheard(controller)
-        hearing = [self._parser.name] if self._parser.hears_decrees else []
+        hearing = [self._parser.name, VirtualQuestions.name] if self._parser.hears_decrees else []
         section = TableSection(disk.table, b"M")
         membership = self._members.membership(peer, section, self._starts, actors, hearing)
         segments = DiskSegments(disk, index, self.config.slot_count)

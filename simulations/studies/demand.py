@@ -236,7 +236,7 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
     yield Claim(
         BOOK,
         "what is shown is fresher if it is visited sooner, also than by as many visits of all pages",
-        f"{asked['asked']:.3f} of an interval old; all alike {alike['asked']:.3f}, as many visits of all "
+        f"{asked['asked']:.3f} of an interval old; all alike {alike['asked']:.3f}, all sooner "
         f"{spread['asked']:.3f}; seed by seed less by {', '.join(map(str, sooner))}",
         all(each.is_above for each in sooner),
     )
@@ -264,7 +264,7 @@ STUDY: Final = Study(
     columns={
         "what": "new: pages never visited, of a web of `pages`; again: visits of known ones, of `changing`",
         "by": "new: breadth-first, by weight, and by weight with words of searches that found little; again: "
-        "all pages alike, those asked for sooner, all so much sooner that there are as many visits",
+        "all pages alike, those asked for sooner, all so much sooner that visits are at least as many",
         "share": "of the pages of the web that were fetched",
         "asked": "new: of the pages on what is asked for, known, by how often it is asked for, share; again: "
         "for how long the pages shown had been out of date, of an interval of visits, mean",

@@ -16,6 +16,7 @@ from mesh.config import WEIGHT_DEFAULT, MeshConfig
 from mesh.errors import LocalProtocolError
 from mesh.keys.certificate import SERIAL_CHARS, Grant, Right, issue
 from mesh.keys.decree import (
+    CLASSES,
     NUMBER_MAX,
     POLICY,
     REVOCATION,
@@ -136,6 +137,10 @@ class Members:
     def watch(self, number: int, body: bytes) -> Decree:
         """Make the decree on the words that administrators are told of."""
         return self.owner.decree(WATCH, "", number, body)
+
+    def classes(self, number: int, body: bytes) -> Decree:
+        """Make the decree on the classes that pages are given."""
+        return self.owner.decree(CLASSES, "", number, body)
 
     def topics(self, number: int, body: bytes) -> Decree:
         """Make the decree on the topics that are counted."""

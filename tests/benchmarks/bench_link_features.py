@@ -6,9 +6,9 @@ Two sources have links and judgements: the help of LibreOffice in three language
 PostgreSQL (Debian: postgresql-doc-15), whose index names the pages of each term (nDCG@10); pages that are
 nothing but the index are left out. PageRank, in-links, out-links and authority are added to the model's
 features as one more, between 0 and 1, and weighted on all collections but one; that one, which had no part in
-it, judges. Then the authorities around a query's 30 candidates, as gateways show them on demand, are judged
-as a list of their own, with the pages that they bring in. A manual is one host, within which gateways do not
-count links: here they do.
+it, judges, and once each source by weights of the other alone. Then the authorities around a query's 30
+candidates, as gateways show them on demand, are judged as a list of their own, with the pages that they bring
+in. A manual is one host, within which gateways do not count links: here they do.
 """
 
 from __future__ import annotations
@@ -144,7 +144,10 @@ def main(packages: Path, languages: Sequence[str]) -> None:
     for name, quantity in QUANTITIES.items():
         values = {each: scaled(quantity(graph)) for each, graph in graphs.items()}
         for left_out in samples:
-            report(name, left_out, samples, values)
+            report(name, left_out, [each for each in samples if each != left_out], samples, values)
+        for language in languages:
+            report(name, language, [POSTGRES], samples, values)
+        report(name, POSTGRES, languages, samples, values)
 
 
 def around(sample: FitSample, graph: LinkGraph) -> str:
@@ -175,18 +178,23 @@ def around(sample: FitSample, graph: LinkGraph) -> str:
     )
 
 
-def report(name: str, left_out: str, samples: Mapping[str, FitSample], values: Mapping[str, Floats]) -> None:
-    fitted_to = [language for language in samples if language != left_out]
-
+def report(
+    name: str,
+    left_out: str,
+    fitted_to: Sequence[str],
+    samples: Mapping[str, FitSample],
+    values: Mapping[str, Floats],
+) -> None:
     def fitted(weight: float) -> float:
         figures = [judged_with(samples[each], values[each], weight) for each in fitted_to]
         return sum(figures) / len(figures)
 
     best = max(WEIGHTS, key=fitted)
     sample, of_sample = samples[left_out], values[left_out]
-    before, after = judged_with(sample, of_sample, 0.0), judged_with(sample, of_sample, best)
+    without, with_it = (sample.judged_by_model(features_now(), weight * of_sample) for weight in (0.0, best))
     row = f"{name:22}{left_out:20}{best:8.2f}{fitted(0.0):16.4f}{fitted(best):8.4f}"
-    print(f"{row}{before:18.4f}{after:8.4f}")
+    better, worse = int((with_it > without).sum()), int((with_it < without).sum())
+    print(f"{row}{without.mean():18.4f}{with_it.mean():8.4f}  {better} better, {worse} worse", flush=True)
 
 
 def scaled(values: Floats) -> Floats:

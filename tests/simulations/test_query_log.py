@@ -165,7 +165,7 @@ def test_a_client_counts_once_a_day_and_query_and_its_clicks_join_its_row() -> N
     for _ in range(3):
         for page in (1, 2):
             mesh.tell(mesh.running[1], ResultsShown("glacier", b"somebody", page, 10))
-        mesh.tell(mesh.running[2], ResultClicked("glacier", b"somebody", 2, "http://a.test/"))
+        mesh.tell(mesh.running[1], ResultClicked("glacier", b"somebody", 2, "http://a.test/"))
     mesh.rest()
     [query] = [each for told in mesh.told() for each in told.queries]
     assert (query.clients, query.pages) == (5, ((1, 5, 10), (2, 1, 10)))

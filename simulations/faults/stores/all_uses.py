@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from peers.policy.rules import EVERYTHING, Policy
+from simulations.faults.stores.directories import DirectoryUse
 from simulations.faults.stores.links import GraphUse
+from simulations.faults.stores.notices import WatchUse
+from simulations.faults.stores.page_classes import ClassUse
 from simulations.faults.stores.past import PastUse
 from simulations.faults.stores.ranks import RankUse
 from simulations.faults.stores.sealed_rows import EntityUse
@@ -25,6 +28,9 @@ ALL: Final[tuple[type[StoreUse], ...]] = (
     EntityUse,
     TopicUse,
     TakeDownUse,
+    ClassUse,
+    WatchUse,
+    DirectoryUse,
 )
 
 

@@ -7,14 +7,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, Final
 
+from mesh.actors.actor import Message
 from mesh.actors.ownership import Ownership
 from mesh.tables.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.actors import CELL_SECTION, LINK_GRAPH_SECTION
 from peers.link_graph.link_graph import MeshGraph
-from peers.link_graph.source_row import SourceRow, is_name_of_source, marks_in, source_row_in
+from peers.link_graph.source_row import (
+    GoneLink,
+    SourceRow,
+    TargetLink,
+    is_name_of_source,
+    marks_in,
+    source_row_in,
+)
 from peers.link_graph.target_row import (
     SOURCES_MAX,
     TargetRow,
@@ -22,9 +31,15 @@ from peers.link_graph.target_row import (
     mark_in,
     target_row_in,
 )
+from peers.link_graph.wire_messages import GraphTold
 from peers.policy.graph_rules import LinkGraphRules
+from peers.policy.rules import DAY_S
 from peers.storage.ledger.stored_versions import StoredVersions
 from simulations.faults.stores.store_use import StoreUse, UsedMachine, UsedRun, all_rows, ownership_of
+
+AHEAD_S: Final = 3 * DAY_S  # of a time to come
+HEARD_S: Final = 5.0  # from when something is said until it is taken or refused
+VISITS_OF_LIES: Final = 3
 
 
 class GraphUse(StoreUse):
@@ -33,9 +48,47 @@ class GraphUse(StoreUse):
     switches: ClassVar = {"link_graph": LinkGraphRules()}
     rows = LINK_GRAPH_SECTION + MeshGraph.rows_section
 
+    def __init__(self, run: UsedRun) -> None:
+        super().__init__(run)
+        self._made_up: set[str] = set()  # pages that a member which lies may say to link anywhere
+        self._n_lies = 0
+
     def wrong(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
-        if not self._run.has_liar:
-            yield from self._wrong_links(machines)
+        yield from self._wrong_links(machines)
+
+    def lie(self, machine: UsedMachine, until: float) -> None:
+        """Have a member tell of links of pages that there are not, of its own slots and of others."""
+        self.lie_now_and_then(machine, partial(self._lies, machine), until)
+
+    def _lies(self, machine: UsedMachine, ownership: Ownership) -> Iterator[tuple[str, str, Message]]:
+        urls = list(self._run.watch.stored)
+        if not urls:
+            return
+        target = self._random.choice(urls)
+        owner = ownership.owner_of(ownership.slot_of(host_of(target))) or ""
+        for fetched_at in (machine.local_time(), machine.local_time() + AHEAD_S):
+            self._n_lies += 1
+            page = f"{self._random.choice(urls)}/made-up-{self._n_lies}"
+            links = (TargetLink(target, "made up"), TargetLink("HTTP://A.TEST", "none"))
+            gone = (GoneLink(ownership.table.slot_count, b"n" * 16),) if self._n_lies % 3 == 0 else ()
+            told = GraphTold(self._n_lies, page, VISITS_OF_LIES, fetched_at, "made up", links, gone)
+            if fetched_at <= machine.local_time():
+                self._note_lie(machine, owner, page)
+            yield owner, MeshGraph.name, told
+
+    def _note_lie(self, machine: UsedMachine, owner: str, page: str) -> None:
+        """Note whether a member keeps the slot of a page, as itself or the owner of a target sees it."""
+        asked = next((each for each in self._run.running() if each.peer == owner), machine)
+
+        def look() -> None:
+            for each in (machine, asked):
+                ownership = each.ownership
+                if ownership is None or machine.peer in ownership.team_of(ownership.slot_of(host_of(page))):
+                    self._made_up.add(page)
+
+        look()
+        for later_s in (1.0, HEARD_S):
+            self._world.plan(self._world.now + later_s, look)
 
     def _wrong_links(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
         """Yield a sentence for each row that is not as it has to be."""
@@ -50,6 +103,8 @@ class GraphUse(StoreUse):
             for target in found:
                 for link in target.links:
                     source = sources.get(link.url)
+                    if link.url in self._made_up:
+                        continue
                     if link.is_there and (source is None or mark not in marks_in(source)):
                         yield f"{link.url} is said to link to {target.url}"
 

@@ -9,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final
 
 import numpy as np
+from msgspec.structs import replace
 
+from mesh.actors.actor import Message
 from mesh.urls import fingerprint, host_of
 from peers.link_graph.link_graph import MeshGraph
 from peers.link_graph.source_row import marks_in, targets_of
+from peers.link_graph.wire_messages import RanksTold
 from peers.policy.graph_rules import LinkGraphRules
 from simulations.faults.stores.links import GraphUse, sources_in
 from simulations.faults.stores.store_use import UsedMachine, all_rows, ownership_of
@@ -20,6 +23,7 @@ from simulations.link_graphs.graph import graph_of
 from simulations.link_graphs.ranks import distance, exact_ranks
 
 DISTANCE_MAX: Final = 1e-3  # of all rank
+RAISED: Final = 1_000  # times
 
 
 class RankUse(GraphUse):
@@ -34,8 +38,13 @@ class RankUse(GraphUse):
 
     def wrong(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
         yield from super().wrong(machines)
-        if not self._run.has_liar:
-            yield from self._wrong_ranks(machines)
+        yield from self._wrong_ranks(machines)
+
+    def twisted(self, message: Message) -> Message:
+        """Give a thousand times the rank to pages of others: when its slots are others', nothing is left."""
+        if not isinstance(message, RanksTold):
+            return message
+        return RanksTold(tuple(replace(part, values=_raised(part.values)) for part in message.parts))
 
     def _wrong_ranks(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
         ownership, pages = ownership_of(machines), sources_in(all_rows(machines, self.rows))
@@ -67,3 +76,7 @@ class RankUse(GraphUse):
         graph = self.actor(machine, MeshGraph.name)
         assert isinstance(graph, MeshGraph)
         return graph
+
+
+def _raised(values: bytes) -> bytes:
+    return (np.frombuffer(values, ">f4") * RAISED).astype(">f4").tobytes()

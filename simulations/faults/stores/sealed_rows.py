@@ -4,14 +4,31 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import ClassVar, Final
 
+import msgspec
+from msgspec.structs import replace
+
 from mesh.actors.actor import Message
+from mesh.actors.ownership import Ownership
 from peers.actors import ENTITIES_SECTION
 from peers.entities.entities import Entities
 from peers.entities.seal import RowKey
-from peers.entities.sealed_row import KEY_BYTES, NONCE_BYTES, SealedRow, key_in_name, row_in
+from peers.entities.sealed_row import (
+    KEY_BYTES,
+    NONCE_BYTES,
+    SealedRow,
+    key_in_name,
+    name_of,
+    row_bytes,
+    row_in,
+    slot_of_key,
+)
+from peers.entities.wire_messages import KeepSealed
 from peers.gateway.model.messages import FindRow, KeepRow, RowAnswered, RowFound
+from peers.handover.item_store import Item
+from peers.handover.wire_messages import ItemsChanged
 from peers.policy.entity_rules import EntityRules
 from peers.policy.rules import DAY_S
 from simulations.faults.stores.store_use import TICKETS, StoreUse, UsedMachine, UsedRun, all_rows
@@ -34,6 +51,7 @@ class EntityUse(StoreUse):
 
     switches: ClassVar = {"entities": EntityRules()}
     rows = ENTITIES_SECTION + Entities.rows_section
+    questions = (KeepSealed,)
     chance = "entities"
 
     def __init__(self, run: UsedRun) -> None:
@@ -102,6 +120,31 @@ class EntityUse(StoreUse):
             self._order(1, self._row(1))
         elif not self.kept[1].is_forgotten:
             self._order(1, self._forgetting(1))
+
+    # --- The member that lies
+
+    def lie(self, machine: UsedMachine, until: float) -> None:
+        """Have a member bring back rows of before, and forge others."""
+        self.lie_now_and_then(machine, partial(self._lies, machine), until)
+
+    def _lies(self, machine: UsedMachine, ownership: Ownership) -> Iterator[tuple[str, str, Message]]:
+        tried = [number for number, rows in self._tried.items() if rows]
+        if not tried:
+            return
+        number = self._random.choice(tried)
+        old, public = self._random.choice(self._tried[number]), self._keys[number].public
+        forged = replace(old, number=old.number + 1_000)
+        other = replace(old, sealed=old.sealed[:-1] + b"?") if old.sealed else forged
+        slot = slot_of_key(public, ownership.table.slot_count)
+        for row in (forged, other, old):
+            ticket = self._random.randrange(1 << 40)
+            yield ownership.owner_of(slot) or "", Entities.name, KeepSealed(ticket, public, row)
+            item = Item(slot, name_of(public), row_bytes(row))
+            changed = ItemsChanged(ticket, machine.local_time(), msgspec.msgpack.encode([item]))
+            for peer in ownership.team_of(slot):
+                yield peer, Entities.name, changed
+
+    # --- Judging
 
     def wrong(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
         found = {key_in_name(key[2:]): row_in(value) for key, value in all_rows(machines, self.rows).items()}

@@ -11,14 +11,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
-from mesh.actors.actor import Address
+import msgspec
+
+from mesh.actors.actor import Address, Message
+from mesh.actors.ownership import Ownership
 from peers.actors import QUERY_LOG_SECTION
+from peers.handover.item_store import Item
+from peers.handover.wire_messages import ItemsChanged
 from peers.policy.log_rules import QueryLogRules, query_digest
 from peers.policy.rules import DAY_S
-from peers.query_log.log_row import CLIENTS_TOLD_MIN, LogRow, RowName, list_of, name_in, name_through, row_in
+from peers.query_log.log_row import (
+    CLIENTS_TOLD_MIN,
+    LogRow,
+    RowName,
+    list_of,
+    name_in,
+    name_through,
+    number_in,
+    row_bytes,
+    row_in,
+)
 from peers.query_log.messages import ResultClicked, ResultsShown
 from peers.query_log.query_log import OwnQueryLog, QueryLogStatistics
-from peers.query_log.wire_messages import LogTold, LogWanted, QueryOfDay
+from peers.query_log.wire_messages import LogTold, LogWanted, QueryOfDay, SearchesTold, ToldRow
 from simulations.faults.stores.store_use import StoreUse, UsedMachine, UsedRun, all_rows
 
 QUERIES: Final = ("天网", "glacier", "search engine", "slots", "nobody asks this")
@@ -27,6 +42,7 @@ PAUSE_S: Final = 1.5  # mean, between two searches
 CLICK_SHARE: Final = 0.6
 AGAIN_SHARE: Final = 0.3  # of the searches that a client makes again, elsewhere
 LATER_S: Final = 4.0  # mean, to a click
+ODD_DAYS: Final = 5  # to come, of rows that nobody keeps
 _CLIENTS_OF_RARE: Final = 3
 
 
@@ -43,6 +59,8 @@ class LogUse(StoreUse):
         # Names of rows, to the URLs that were clicked on: all that may be there, and all that must.
         self._possible: dict[bytes, set[str]] = defaultdict(set)
         self._durable: dict[bytes, set[str]] = {}
+        self._made_up: dict[bytes, set[str]] = defaultdict(set)  # likewise, by a member that lies
+        self._query_of = {query_digest(query): query for query in QUERIES}
 
     def begin(self, until: float) -> None:
         self.act_now_and_then(self._search, PAUSE_S, until)
@@ -99,9 +117,9 @@ class LogUse(StoreUse):
             elif lost := urls - _clicked(rows[name]):
                 yield f"a search {said} has lost its click on {lost}"
         for name, row in rows.items():
-            if name not in self._possible:
+            if name not in self._possible and name not in self._made_up:
                 yield f"nobody made the search {name.hex()} that is in the log"
-            elif made_up := _clicked(row) - self._possible[name]:
+            elif made_up := _clicked(row) - self._possible.get(name, set()) - self._made_up.get(name, set()):
                 yield f"nobody clicked on {made_up}, as the log says"
         told = [
             part
@@ -110,6 +128,41 @@ class LogUse(StoreUse):
         ]
         yield from _wrong_counts(rows, [each for part in told for each in part.queries])
         yield from _wrong_rare(rows, told)
+
+    # --- The member that lies
+
+    def lie(self, machine: UsedMachine, until: float) -> None:
+        """Have a member make up searches and clicks, in rows as it may write them and in others."""
+        self.lie_now_and_then(machine, partial(self._lies, machine), until)
+
+    def _lies(self, machine: UsedMachine, ownership: Ownership) -> Iterator[tuple[str, str, Message]]:
+        random, slot_count = self._random, ownership.table.slot_count
+        today = int(machine.local_time() // DAY_S)
+        digest, query = random.choice(list(self._query_of.items()))
+        slot, url = number_in(digest) % slot_count, f"http://liar.test/{random.randrange(3)}"
+        row = row_bytes(LogRow(query, ((1, 10),), ((1, url),)))
+        clients = [random.randbytes(8), *(name_in(name).client for name in self._known_of(digest))]
+        names = [RowName(digest, today, client).encoded for client in clients]
+        for name in names:
+            self._made_up[name_through(name, machine.peer)].add(url)
+        odd = RowName(digest, today, b"none" + random.randbytes(4))
+        rows = [
+            *(ToldRow(name, row) for name in names),
+            ToldRow(odd.encoded, row_bytes(LogRow(query + "?", ((1, 10),)))),
+            ToldRow(odd._replace(day=today + ODD_DAYS).encoded, row),
+            ToldRow(odd.encoded, b"\xc1"),
+        ]
+        number = random.randrange(1 << 40)
+        yield ownership.answerer_of(slot) or "", OwnQueryLog.name, SearchesTold(number, tuple(rows))
+        items = [Item(slot, each.name, each.value) for each in rows[len(names) :]]
+        items.append(Item((slot + 1) % slot_count, odd.encoded, row))
+        for peer in ownership.team_of(slot):
+            changed = ItemsChanged(number, machine.local_time(), msgspec.msgpack.encode(items))
+            yield peer, OwnQueryLog.name, changed
+
+    def _known_of(self, digest: bytes) -> list[bytes]:
+        """Return the name of some row of a query, if there is one."""
+        return [name for name in self._durable if name_in(name).digest == digest][:1]
 
     def _log(self, machine: UsedMachine) -> OwnQueryLog:
         log = self.actor(machine, OwnQueryLog.name)

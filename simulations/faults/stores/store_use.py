@@ -8,10 +8,10 @@ nowhere else, is judged here for all.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final, Protocol
 
-from mesh.actors.actor import Actor, Message
+from mesh.actors.actor import Actor, Address, Message
 from mesh.actors.ownership import Ownership
 from mesh.config import MeshConfig
 from mesh.keys.decree import Decree
@@ -29,6 +29,7 @@ ROWS_MAX: Final = 1_000_000
 DURABLE_S: Final = 5.0
 # From when something is in a commit until others have it: so long nothing else happens beside a lost disk.
 COPIED_S: Final = 45.0
+LIE_PAUSE_S: Final = 4.0  # mean, between two lies about a store
 TICKETS: Final = 1 << 40  # each use has as many of its own, behind those of others
 
 
@@ -75,6 +76,11 @@ class UsedWatch(Protocol):
     """The `watch.Watch` of a run, likewise."""
 
     stored: dict[str, float]
+    acknowledged: dict[str, dict[bytes, None]]
+
+    @property
+    def last(self) -> Mapping[str, object]:
+        """The last answer to a request for each page."""
 
     @property
     def machines(self) -> Sequence[UsedMachine]: ...
@@ -122,6 +128,16 @@ class UsedRun(Protocol):
     def hidden(self) -> Container[str]:
         """URLs that are taken down."""
 
+    def is_told_by_liar(self, url: str, body: bytes | None = None) -> bool:
+        """Has the liar read a version of a page while it lied, so that it may have told another text of it?
+
+        Args:
+          body: of the version; None for any.
+        """
+
+    def is_look(self, url: str) -> bool:
+        """Is a page asked for only to see whether its site shows a proof?"""
+
     def tell(self, line: str) -> None:
         """Put a line into the transcript."""
 
@@ -141,11 +157,13 @@ class StoreUse:
     Attributes:
       switches: fields of a policy that switch it on.
       rows: section of a peer's table with its rows, by slot and name; none for a store without.
+      questions: messages of gateways to the store, which gateways are answered.
       chance: tells what is drawn here from what others draw.
     """
 
     switches: ClassVar[Mapping[str, object]] = {}
     rows: ClassVar[bytes] = b""
+    questions: ClassVar[tuple[type[Message], ...]] = ()
     chance: ClassVar[str] = ""
 
     def __init__(self, run: UsedRun) -> None:
@@ -163,6 +181,10 @@ class StoreUse:
 
     def lie(self, machine: UsedMachine, until: float) -> None:
         """Have a member that lies begin to do so about this store, and go on until a time."""
+
+    def twisted(self, message: Message) -> Message:
+        """Return the message that a lying member sends instead of one of its node; asked while it lies."""
+        return message
 
     def end_faults(self) -> None:
         """There are no faults from now on."""
@@ -198,6 +220,29 @@ class StoreUse:
             act()
             at_s = self._world.now + self._random.expovariate(1 / pause_s)
             self._world.plan(at_s, lambda: self.act_now_and_then(act, pause_s, until))
+
+    def lie_now_and_then(
+        self,
+        machine: UsedMachine,
+        lies: Callable[[Ownership], Iterable[tuple[str, str, Message]]],
+        until: float,
+    ) -> None:
+        """Have a member send others lies, up to a time.
+
+        Args:
+          lies: makes up messages, each behind the peer and the actor that it is for.
+        """
+
+        def lie() -> None:
+            ownership = machine.ownership
+            if machine.is_running and ownership is not None:
+                for peer, actor, message in lies(ownership):
+                    if peer != machine.peer and peer in self._run.members.peers:
+                        source = "searcher" if isinstance(message, self.questions) else actor
+                        target = Address(peer, actor)
+                        self._world.repeat(Address(machine.peer, source), target, message)
+
+        self.act_now_and_then(lie, LIE_PAUSE_S, until)
 
     def confirm_later(self, machine: UsedMachine, note: Callable[[], None]) -> None:
         """Call `note` once something that a machine was just told is durable there, if nothing happens to it.

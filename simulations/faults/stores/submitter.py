@@ -39,14 +39,13 @@ from peers.submissions.wire_messages import (
     SubmissionsTold,
     SubmitSite,
 )
-from simulations.faults.stores.store_use import TICKETS, StoreUse, UsedMachine, UsedRun
+from simulations.faults.stores.store_use import LIE_PAUSE_S, TICKETS, StoreUse, UsedMachine, UsedRun
 from simulations.webs.submitted_web import SubmittedWeb
 from simulations.webs.web import Served
 from simulations.world.world import World
 
 RULES: Final = SubmissionRules(moderation=False, pages_per_site=7, per_domain=64)
 PAUSE_S: Final = 12.0  # mean, between two submissions
-LIE_PAUSE_S: Final = 4.0
 _ODD_URLS: Final = ("x", "javascript:alert(1)", "http://", "http:/a", "\0", "http://[::", "HTTP://A.TEST")
 
 
