@@ -12,27 +12,30 @@ BIN := .venv/bin
 # Tests start hundreds of processes: each would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: .venv demo test live quick test-more quarantine soak kernels lint bench quality fit wheel release clean
+.PHONY: .venv demo test live quick computing test-more quarantine soak kernels lint bench quality fit wheel release clean
 
 demo: .venv/product
 	$(BIN)/tianmesh demo
 
-# Those that compute go before those with real peers, which wait for a third of the time: three of these at once on
-# two cores, the longest first. What is timed goes after them, one by one: it needs the machine for itself.
+# Those that compute go before those with real peers, which wait for a third of the time and more: four of these at
+# once on two cores, the longest first, and lint beside them. What is timed goes after them, one by one: it needs
+# the machine for itself.
 LONGEST = $(patsubst %,tests/live/test_%.py,campaign backup lab_launch lying_member addresses crash descriptors \
   documented_commands every_page) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty importing \
   topics regenerated_sites visiting_again aliases relay by_hand unreachable entities live_search inventing_member \
   damaged_table)
 LIVE = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell grep -rl 'mark.live' tests --include='test_*.py')))
-test: quick
-	$(MAKE) live
+test: computing
+	$(MAKE) --jobs 2 lint live
 	$(BIN)/pytest -m 'timed and not more' --durations 20 $(LIVE)
 
 live: kernels
-	$(BIN)/pytest -m 'live and not timed and not more' --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+	$(BIN)/pytest -m 'live and not timed and not more' --numprocesses 4 --dist loadfile --no-loadscope-reorder \
 	  --durations 20 $(LIVE)
 
-quick: lint kernels
+quick: lint computing
+
+computing: kernels
 	$(BIN)/pytest -m 'not live and not more' --numprocesses auto --dist worksteal --durations 20
 
 # Those that want data of others, in a folder ../shared; without it they are skipped, by name.

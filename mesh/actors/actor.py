@@ -28,6 +28,8 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
     # then (`mesh.actors.departures`). For what has to get to one place, however late: what is asked for by
     # somebody that waits leaves at once.
     waits_for_company: ClassVar[bool] = False
+    # Of what waits: for so long it leaves only with what else is for that peer.
+    patience_s: ClassVar[float] = 0.0
 
 
 class Address(NamedTuple):

@@ -284,6 +284,8 @@ class Delivery(Generic[Key, Item]):
         elif not lane.under_way:
             del self._lanes[receiver]
             self._open.pop(receiver, None)
+            if lane.look_s <= self._look_s:
+                self._look_s = min([each.look_s for each in self._lanes.values()], default=inf)
             self._set_time()
         return waiting.item
 

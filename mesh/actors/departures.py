@@ -1,8 +1,9 @@
 """Messages that leave a peer with its next commit, in one envelope for each receiver. Pure.
 
 A promise has to wait for the commit of the rows behind it. A message with `waits_for_company` may: it goes to
-one place however late, so it leaves together with all else that is for the same peer by then. Both drivers of
-a node hold such messages here, and commit when `due_s` has come.
+one place however late, so it leaves together with all else that is for the same peer by then; one with
+`patience_s` waits for a commit that something else for that peer leaves with, for so long. Both drivers of a
+node hold such messages here, and commit when `due_s` has come.
 """
 
 from __future__ import annotations
@@ -28,15 +29,20 @@ class Departures:
         """Args: promise_pause_s: from a promise to the commit, where it does not wait for company."""
         self._promise_pause_s = promise_pause_s
         self._held: list[Outgoing] = []
+        self._patient: list[tuple[float, Outgoing]] = []  # each with the time when it leaves without company
         self.due_s = inf  # when to commit, seconds of the driver's clock
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._held) + len(self._patient)
 
     def add(self, item: Outgoing, now: float) -> None:
         """Hold a message until the commit, which is due soon unless it waits for company."""
-        self._held.append(item)
         waits = item.message.waits_for_company and item.source.peer != item.target.peer
+        if waits and item.message.patience_s:
+            self._patient.append((now + item.message.patience_s, item))
+            self._be_due(now + item.message.patience_s)
+            return
+        self._held.append(item)
         has_company = not waits or len(self._held) >= HELD_MAX
         self._be_due(now + (self._promise_pause_s if has_company else GATHER_S))
 
@@ -44,9 +50,15 @@ class Departures:
         """Have rows that have changed committed, though nobody waits for that."""
         self._be_due(now + GATHER_S)
 
-    def take(self) -> list[Outgoing]:
-        """Take out all that is held, because a commit begins."""
+    def take(self, now: float) -> list[Outgoing]:
+        """Take out all that leaves with a commit that begins; messages with patience and no company stay."""
         held, self._held, self.due_s = self._held, [], inf
+        if self._patient:
+            peers = {item.target.peer for item in held}
+            peers.update(item.target.peer for due_s, item in self._patient if due_s <= now)
+            held += [item for _, item in self._patient if item.target.peer in peers]
+            self._patient = [each for each in self._patient if each[1].target.peer not in peers]
+            self.due_s = min((due_s for due_s, _ in self._patient), default=inf)
         return held
 
     def put_back(self, held: Iterable[Outgoing]) -> None:
@@ -54,7 +66,7 @@ class Departures:
         self._held[:0] = [item for item in held if item.message.is_promise]
 
     def clear(self) -> None:
-        self.take()
+        self.take(inf)
 
     def _be_due(self, at_s: float) -> None:
         self.due_s = min(self.due_s, at_s)

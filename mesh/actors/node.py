@@ -119,9 +119,12 @@ class Node:
         """
         leaving: list[Outgoing] = []
         for name in self._committing:
-            if self._actors[name].is_dormant:
+            actor = self._actors[name]
+            if actor.is_dormant:
                 continue
-            sends = self._actors[name].before_commit(now)
+            if name in self._announcing and actor.has_news:
+                self._stirred.add(name)
+            sends = actor.before_commit(now)
             if sends:
                 self._stirred.add(name)
                 leaving += self._deliver(self._addresses[name], sends, now)

@@ -13,6 +13,7 @@ from math import inf
 from typing import Final, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from mesh.actors.actor import Address, Message, Send
 from mesh.actors.delivery import DeliverySettings, in_batches
@@ -37,6 +38,7 @@ class ReportKind(Generic[Item]):
     number_of: Callable[[Item], int]  # modulo the number of slots it is the slot that an item is about
     message: Callable[[int, tuple[Item, ...]], Message]  # of the number of a batch and its items
     items_max: int  # in one batch
+    again_s: float = 2.0  # first pause before a batch that was not noted goes out again
 
 
 class SlotReports(Generic[Item]):
@@ -56,7 +58,11 @@ class SlotReports(Generic[Item]):
         # The type of the items is known at run time only, so that no checker can name the type of the batch.
         decoder = msgspec.msgpack.Decoder(tuple[kind.item_type, ...])  # type: ignore[name-defined]
         self._delivery: DurableDelivery[tuple[Item, ...]] = DurableDelivery(
-            table, life, _SETTINGS, msgspec.msgpack.Encoder().encode, decoder.decode
+            table,
+            life,
+            replace(_SETTINGS, again_s=kind.again_s),
+            msgspec.msgpack.Encoder().encode,
+            decoder.decode,
         )
         self._ownership: Ownership | None = None
         self.n_told = 0

@@ -139,7 +139,7 @@ class AntiEntropy:
         """
         if now < self._synchronise_at:
             return
-        is_only_one = len(self._members) < 2 and now >= self._doubts_until
+        is_only_one = now >= self._doubts_until and len(self._members) < 2
         settings = self._settings
         self._synchronise_at = now + (
             settings.reconnect_interval_s if is_only_one else settings.probe_interval_s

@@ -122,6 +122,8 @@ class Runtime:
         self.watchdog = Watchdog()
         self._waiting: deque[tuple[_Hand, Address, str, Message]] = deque()
         self._is_delivering = False
+        self._unsent: list[Outgoing] = []  # to others, when the turn ends or all of an envelope was handed in
+        self._is_gathering = False
         self._departures = Departures()
         self._commit_alarm = trio.CancelScope()  # ends the wait for the next commit
         self._commit_armed_at = inf  # when it does, by our clock
@@ -198,6 +200,7 @@ class Runtime:
         conduct, now = self._node.conduct, self.clock.now()
         if not conduct.admits_bytes(peer, n_bytes, now, n_messages=len(frames)):
             return
+        self._is_gathering = len(frames) > 1  # what answers them goes in one, too
         for frame in frames:
             try:
                 envelope = self._decode(frame)
@@ -208,6 +211,9 @@ class Runtime:
             self._versions.note(peer, envelope.spoken)
             source = Address(peer, envelope.source)
             self._hand_in(self._receive_remote, source, envelope.target, envelope.message)
+        self._is_gathering = False
+        if self._unsent:
+            self._let_go()
 
     def _receive_remote(self, source: Address, actor: str, message: Message, now: float) -> list[Outgoing]:
         try:
@@ -226,6 +232,8 @@ class Runtime:
                 self._departures.add(item, self.clock.now())
             else:
                 self._send(item)
+        if self._unsent and not self._is_gathering:
+            self._let_go()
 
     def _send(self, item: Outgoing) -> None:
         source, target, message = item
@@ -237,10 +245,26 @@ class Runtime:
         elif target.peer == EVERYBODY:
             frame = encode(source.actor, target.actor, message, self._versions.with_all(self._wire.peers))
             self._wire.publish(target.actor.encode(), frame)
-        else:  # as `_send_to` would, which most of the time has one to send
-            frame = encode(source.actor, target.actor, message, self._versions.with_peer(target.peer))
-            if not self._wire.send(target.peer, [frame]):
-                self._lost += 1
+        else:
+            self._unsent.append(item)
+
+    def _let_go(self) -> None:
+        """Send all that a turn has for others: for each peer as one message, if it fits."""
+        unsent, self._unsent = self._unsent, []
+        if len(unsent) > 1:
+            self._send_all(unsent)
+            return
+        (source, target, message) = unsent[0]  # as `_send_to` would, for what there is most of the time
+        frame = encode(source.actor, target.actor, message, self._versions.with_peer(target.peer))
+        if not self._wire.send(target.peer, [frame]):
+            self._lost += 1
+
+    def _send_all(self, items: Iterable[Outgoing]) -> None:
+        by_peer: dict[str, list[Outgoing]] = defaultdict(list)
+        for item in items:
+            by_peer[item.target.peer].append(item)
+        for peer, some in by_peer.items():
+            self._send_to(peer, some)
 
     def _send_to(self, peer: str, items: Iterable[Outgoing]) -> None:
         """Send messages to another peer, together if they fit into one."""
@@ -330,7 +354,7 @@ class Runtime:
         if self._table.has_changes:
             self.clock.write_down()
         batch = self._table.begin_commit()
-        held = self._departures.take()
+        held = self._departures.take(now)
         if batch is not None:
             try:
                 await trio.to_thread.run_sync(batch.write)
@@ -345,17 +369,18 @@ class Runtime:
 
     def _let_out(self, held: Iterable[Outgoing]) -> None:
         """Send all that was held: messages for one peer as one, if they fit."""
-        by_peer: dict[str, list[Outgoing]] = defaultdict(list)
+        self._is_gathering = True
         for item in held:
             source, target, message = item
             if target.peer != self._node.peer:
-                by_peer[target.peer].append(item)
+                self._unsent.append(item)
             elif self._node.has_actor(target.actor):
                 self.deliver(source, target.actor, message)
             else:
                 self._send(item)
-        for peer, items in by_peer.items():
-            self._send_to(peer, items)
+        self._is_gathering = False
+        if self._unsent:
+            self._let_go()
 
 
 def _is_cancellation(error: BaseException) -> bool:

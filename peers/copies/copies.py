@@ -43,6 +43,7 @@ from peers.copies.index_updates import IndexUpdates
 from peers.copies.roles import Roles
 from peers.copies.wire_messages import (
     PAGES_MAX,
+    PATIENCE_S,
     ContentsNoted,
     ContentsTold,
     RolesNoted,
@@ -58,10 +59,13 @@ from peers.handover.mirror import Mirror
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
 from peers.index.messages import CopiesMarked, PagesCommitted
 
+TELL_EVERY_S: Final = 5.0  # contents of pages that are new, all those since the last time
 ROWS_PER_TURN: Final = 1_000
 TURN_PAUSE_S: Final = 0.05
 # Contents that pages have, or have no more, go to the peers that answer for the contents' slots.
-_CONTENTS: Final = ReportKind(ToldContent, attrgetter("content"), ContentsTold, items_max=PAGES_MAX)
+_CONTENTS: Final = ReportKind(
+    ToldContent, attrgetter("content"), ContentsTold, items_max=PAGES_MAX, again_s=3 * PATIENCE_S
+)
 
 _ROWS: Final = b"c"  # the part of the table with the rows of pages
 
@@ -124,6 +128,9 @@ class Copies(StoreActor):
         self._reports = SlotReports(me, self.name, TableSection(table, b"t"), life, _CONTENTS)
         self._roles = Roles(me, self.name, TableSection(table, b"g"), life)
         self._updates = IndexUpdates(me, TableSection(table, b"m"))
+        # By key. Not in a table: another life tells anew what pages have, as soon as the owners are known.
+        self._untold: dict[bytes, ToldContent] = {}
+        self._tell_at_s = -inf  # not before
         self._is_own_word = False  # does a row change by it?
         self._has_begun = False  # are the marks known that an earlier life was to take back?
         self._ownership: Ownership | None = None
@@ -141,7 +148,7 @@ class Copies(StoreActor):
         sends: list[Send] = []
         match message:
             case PagesCommitted(pages):
-                self._reports.tell(self._news_of(pages), now)
+                self._take_news(pages)
             case CopiesMarked(ticket):
                 sends = self._updates.note_marked(ticket)
             case ContentsTold(batch):
@@ -174,6 +181,8 @@ class Copies(StoreActor):
 
     def wake_at(self) -> float:
         at = min(self._keeper.wake_at(), self._reports.wake_at(), self._updates.wake_at())
+        if self._untold:
+            at = min(at, self._tell_at_s)
         return min(at, self._roles.wake_at(), self._walk_at_s)
 
     @property
@@ -187,7 +196,7 @@ class Copies(StoreActor):
         return CopiesStatistics(
             store=self._keeper.observe(),
             told=self._reports.n_told,
-            untold=self._reports.waiting_count,
+            untold=self._reports.waiting_count + len(self._untold),
             heard=self._roles.n_heard,
             named=self._roles.n_named,
             unlike=self._roles.n_unlike,
@@ -196,13 +205,25 @@ class Copies(StoreActor):
         )
 
     def _end_turn(self) -> list[Send]:
+        if self._untold and self._tell_at_s <= self._now:
+            self._tell_news()
         sends = self._reports.wake(self._now) if self._reports.wake_at() <= self._now else []
         return sends + self._keeper.end_turn(self._now)
 
     # --- What pages say
 
-    def _news_of(self, pages: Iterable[tuple[int, str, Stamp, Document | None]]) -> Iterator[ToldContent]:
-        """Keep the contents that pages have by now, and yield those that others are to be told by us."""
+    def _tell_news(self) -> None:
+        """Tell the contents that have gathered; those that we answer for go to our groups at once."""
+        ours = [each for each in self._untold.values() if self._answers(each.content % self._slot_count)]
+        if ours and self._roles.note(Address(self._me, self.name), ContentsTold(0, tuple(ours)), self._now):
+            for each in ours:
+                del self._untold[key_at(each.slot, each.page)]
+        self._reports.tell(self._untold.values(), self._now)
+        self._untold.clear()
+        self._tell_at_s = self._now + TELL_EVERY_S
+
+    def _take_news(self, pages: Iterable[tuple[int, str, Stamp, Document | None]]) -> None:
+        """Keep the contents that pages have by now, to be told to others where we answer for the pages."""
         for slot, url, stamp, document in pages:
             name = fingerprint(url)
             value = self._store.get(slot, name)
@@ -216,7 +237,7 @@ class Copies(StoreActor):
             if row.n_copies:  # the index may have lost it
                 self._updates.add(url, key_at(slot, name), CopyMark(row.content, row.n_copies), self._now)
             if row.content and self._answers(slot):
-                yield _told(slot, name, row, content=row.content)
+                self._untold[key_at(slot, name)] = _told(slot, name, row, content=row.content)
 
     def _keep(
         self, slot: int, name: bytes, before: bytes | None, row: ContentRow, *, is_news: bool = True
@@ -239,6 +260,7 @@ class Copies(StoreActor):
         known = None if before is None else row_in(before)
         if known is not None and known.content != row.content:
             self._updates.withdraw(key_at(slot, name))
+            self._untold.pop(key_at(slot, name), None)
         if known is not None and known.content not in (0, row.content) and self._answers(slot):
             left = _told(slot, name, row, content=known.content, is_there=False)
             self._reports.tell([left], self._now)
@@ -282,6 +304,10 @@ class Copies(StoreActor):
         self._updates.answer(source, RolesNoted(message.batch, tuple(unlike)), keys, self._now)
 
     # --- When answerers change
+
+    @property
+    def _slot_count(self) -> int:
+        return 1 if self._ownership is None else self._ownership.table.slot_count
 
     def _answers(self, slot: int) -> bool:
         return self._ownership is not None and self._ownership.answerer_of(slot) == self._me

@@ -13,6 +13,7 @@ from peers.copies.content_row import DOMAIN_BYTES, FIRST_S_MAX, NO_DOMAIN, STAND
 from peers.engine.segments.live_segment import COPY, FOLDED
 
 PAGES_MAX: Final = 1_000  # in one batch: some 70 kB
+PATIENCE_S: Final = 5.0  # a copy may be shown twice for a while
 
 Page: TypeAlias = Annotated[bytes, Meta(min_length=16, max_length=16)]  # `urls.fingerprint`
 Content: TypeAlias = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]  # `document.content_digest`
@@ -39,6 +40,7 @@ class ContentsTold(Message, frozen=True, array_like=True, tag=100):
     """The peer that answers for pages to the one that answers for their contents; repeated until noted."""
 
     waits_for_company: ClassVar[bool] = True
+    patience_s: ClassVar[float] = PATIENCE_S
     batch: Count
     pages: Annotated[tuple[ToldContent, ...], Meta(max_length=PAGES_MAX)]
 
@@ -48,6 +50,7 @@ class ContentsNoted(Message, frozen=True, array_like=True, tag=101):
 
     is_promise: ClassVar[bool] = True
     waits_for_company: ClassVar[bool] = True
+    patience_s: ClassVar[float] = PATIENCE_S
     batch: Count
 
 

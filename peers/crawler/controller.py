@@ -82,6 +82,7 @@ FRONTIER_SECTION: Final = b"f"  # of the table of a controller
 STOP_CHECK_S: Final = 0.1  # between two looks whether anything of slots that were taken from us is unfinished
 STOP_PATIENCE_S: Final = 10.0  # with pages of them whose links nobody accepts: those are in the outbox
 MEASURE_SHARE: Final = 100  # a change of one part in so many is worth one
+MEASURE_LATE_S: Final = 5.0  # with no other turn by then it has one of its own
 IDLE_HORIZON_S: Final = 10.0  # a crawl that has something to ask within it is not at rest
 ANCHORS_PER_TURN: Final = 200
 _NEIGHBOURS: Final = ("cell", "membership", "handover", "submissions", "link_graph", "topics")
@@ -173,7 +174,10 @@ class Controller(StoreActor):
         self._stopping: dict[int, float] = {}  # slots taken from us, of which something may go on; since when
         self._stop_check_s, self._anchors_at_s = inf, 0.0
         self._measured = self._measured_pages = 0
-        self._measure_at_s, self._measure_due_s = -inf, inf  # not before; when others hear of it
+        self._measure_at_s, self._measure_due_s = (
+            -inf,
+            inf,
+        )  # not before; when others hear of it at the latest
         self._fetch_at_s = self._visits.next_time()  # at the end of the last turn
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -188,7 +192,7 @@ class Controller(StoreActor):
                 sends = self._visits.parsed(message, now)
             case PageStored(url, stamp):
                 self._pages.stored(url, stamp, now)
-                sends = self._flush(now) if self._flush_due_s() <= now else []
+                sends = self._flush(now) if self._is_to_flush() else []
             case FetchFailed():
                 sends = self._visits.failed(message, now)
             case ParseFailed(url, reason):
@@ -199,8 +203,7 @@ class Controller(StoreActor):
                 self._visits.unread_robots.read(message, now)
                 sends = self._explain(self._explainer.take_waiting(message), now, message)
             case LinksFound():
-                sends = self._links.take_in(source, message, now)
-                self._visits.clocks.recall_seeds(message.links, now)
+                sends = self._take_links(source, message, now)
             case DemandTold() | HastenUrls():
                 sends = self._wishes.take(source, message, now)
             case LinksAccepted(batch):
@@ -227,8 +230,7 @@ class Controller(StoreActor):
             case LendTurn():
                 sends = self._visits.lending.answer(source, message, self._licensed_until_s, now)
             case WebReached(how, parser):
-                self._visits.early_revisits.note(b"web", how)
-                self._pages.parsed_since_s = self._visits.early_revisits.since(b"parser", parser, now)
+                self._visits.reach_web(how, parser, now)
             case WatchSites():
                 self._watch_sites(message, now)
             case StopCrawl():
@@ -243,7 +245,7 @@ class Controller(StoreActor):
         sends: list[Send] = []
         if self._pages.is_routing:
             self._pages.route(now)
-        if self._links.flush_at_s <= now or self._pages.flush_at_s <= now:
+        if self._pages.is_full:
             sends += self._flush(now)
         if self._links.look_at_s <= now:
             is_pressed = 2 * len(self._store.held_back) >= self._settings.pages_held_back_max
@@ -265,10 +267,9 @@ class Controller(StoreActor):
         return sends + self._end_turn(now)
 
     def wake_at(self) -> float:
-        if self._pages.is_routing:
+        if self._pages.is_routing or self._pages.is_full:
             return -inf
         at = min(
-            self._flush_due_s(),
             self._links.due_s(),
             self._links.look_at_s,
             self._anchors_due_s(),
@@ -280,8 +281,8 @@ class Controller(StoreActor):
         )
         if (sites := self._visits.sites) is not None and sites.check_at_s < at:
             at = sites.check_at_s
-        if self._store.now < self._store.released_due_s < at:  # it is a change then, which a commit tells
-            at = self._store.released_due_s
+        if self._store.now < self._store.company_due_s < at:  # it is a change then, which a commit tells
+            at = self._store.company_due_s
         licensed_until, fetch_at = self._licensed_until_s, self._fetch_at_s
         if -inf < licensed_until < at and len(self._visits):
             at = licensed_until
@@ -291,12 +292,12 @@ class Controller(StoreActor):
 
     @property
     def has_news(self) -> bool:
-        return self._mirror.has_news
+        return self._pages.has_finished or self._links.has_unsent or self._mirror.has_news
 
     def before_commit(self, now: float) -> list[Send]:
         sends: list[Send] = []
-        if self._links.flush_at_s < inf or self._pages.flush_at_s < inf:
-            is_settling = self._pages.flush_at_s < inf
+        is_settling = self._pages.has_finished
+        if is_settling or self._links.has_unsent:
             sends += self._flush(now)
             if is_settling and self._fetch_at_s > now + IDLE_HORIZON_S and not len(self._visits):
                 self._fetch_at_s = self._visits.next_time()  # nothing else has it looked for
@@ -352,12 +353,17 @@ class Controller(StoreActor):
         if self._limit.is_given:
             self._take_part()
         sends = self._begin_visits(now)
+        if self._frontier.url_changes:
+            self._store.note_url_changes()
         if self._mirror.has_pledges:
             sends += self._redeem(self._mirror.redeem())
         sends += self._keeper.end_turn(now)
-        self._measure_due_s = self._measure_at_s if self._is_mismeasured() else inf
-        if self._measure_due_s <= now:
-            sends.append(self._measure(now))
+        self._measure_due_s = inf
+        if self._is_mismeasured():
+            if self._measure_at_s <= now:
+                sends.append(self._measure(now))
+            else:
+                self._measure_due_s = self._measure_at_s + (0.0 if self._limit.is_given else MEASURE_LATE_S)
         if (sites := self._visits.sites) is not None and sites.seen:
             sends.append(Send(self._addresses["submissions"], SitesSeen(tuple(sites.seen))))
             sites.seen.clear()
@@ -385,7 +391,7 @@ class Controller(StoreActor):
 
     def _measure(self, now: float) -> Send:
         self._measured, self._measured_pages = self._frontier.due_count, self._pages_told()
-        self._measure_at_s, self._measure_due_s = now + self._measure_s, inf
+        self._measure_at_s = now + self._measure_s
         return Send(self._addresses["membership"], QueueMeasured(self._measured, self._measured_pages))
 
     def _pages_told(self) -> int:
@@ -445,8 +451,15 @@ class Controller(StoreActor):
             self._visits.outcomes[reason] += 1
         return sends or []
 
-    def _flush_due_s(self) -> float:
-        return min(self._links.flush_at_s, self._pages.flush_at_s)
+    def _take_links(self, source: Address, message: LinksFound, now: float) -> list[Send]:
+        sends = self._links.take_in(source, message, now)
+        if self._visits.clocks.recall_seeds(message.links, now):
+            self._store.tell_all_at_once()  # a person waits until the team has them
+        return sends
+
+    def _is_to_flush(self) -> bool:
+        """Have finished pages no links that wait for a commit, or are they many?"""
+        return self._pages.is_full or (self._pages.has_finished and not self._links.has_unsent)
 
     def _flush(self, now: float) -> list[Send]:
         """Send links to other peers, and settle the pages that these links are from."""
@@ -510,13 +523,13 @@ class Controller(StoreActor):
         self._stop_check_s = inf
         if not self._stopping:
             return []
-        self._store.release_at_once(self._stopping)
+        self._store.tell_at_once(self._stopping)
         busy = self._visits.slots() | self._pages.slots() | self._visits.lending.slots(now)
         for key in list(self._store.held_back):
             slot = slot_in(key)
             if self._stopping.get(slot, inf) + STOP_PATIENCE_S <= now:
                 self._store.release(key)
-                self._store.release_at_once([slot])
+                self._store.tell_at_once([slot])
             else:
                 busy.add(slot)
         stopped = [slot for slot in self._stopping if slot not in busy]
@@ -548,7 +561,7 @@ class Controller(StoreActor):
 
     def _is_shared(self) -> bool:
         """Have the teams heard of all that has changed here?"""
-        return self._mirror.is_idle and not self._store.has_released
+        return self._mirror.is_idle and not self._store.waits_for_company
 
     def _is_anything_due(self, until_s: float = -inf) -> bool:
         """Is anything queued that is to be asked for, or due again by then, within the policy's limits?"""

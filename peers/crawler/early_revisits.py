@@ -74,11 +74,12 @@ class EarlyRevisits:
     def since(self, what: bytes, value: int, now: float) -> float:
         """Return since when something has a value, as far as is known: now if it had another before."""
         noted = self._table.get(what)
-        before, since_s = _SINCE.unpack(noted) if noted else (None, now)
-        if before != value:
-            since_s = now
-            self._table.put(what, _SINCE.pack(value, now))
-        return since_s
+        if noted is not None:
+            before, since_s = _SINCE.unpack(noted)
+            if before == value:
+                return float(since_s)
+        self._table.put(what, _SINCE.pack(value, now))
+        return now
 
     def do_some(self, now: float) -> None:
         """Look at the next rows."""

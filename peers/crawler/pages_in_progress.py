@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from peers.crawler.topic_visits import TopicVisits
     from peers.topics.topic_list import TopicsInForce
 
-FLUSH_S: Final = 0.3  # finished pages wait this long for a commit, which comes .25 s after rows have changed
 # Of a page that go on their way at once: some 3 ms. A page can have 6,000, which would hold the event loop.
 LINKS_PER_TURN: Final = 256
 # Without an answer to keep, for these reasons a stored page is not to be found any more: its site forbids us
@@ -127,7 +126,6 @@ class PagesInProgress:
         self._routing: deque[tuple[Page, Iterator[FoundLink]]] = deque()  # stored, with links still to go
         self._finishing: list[Page] = []
         self.n_bytes = 0  # of the bodies of pages that are not stored yet
-        self.flush_at_s = inf  # when `settle` is to be called
         self.fetched_count = self.stored_count = 0
         self.links_found = self.list_count = 0
         self.linked: list[PageLinked] | None = None  # for the link graph; None while there is none
@@ -545,6 +543,16 @@ class PagesInProgress:
 
     # --- being done ---
 
+    @property
+    def has_finished(self) -> bool:
+        """Does any page wait for the next commit to be settled?"""
+        return bool(self._finishing)
+
+    @property
+    def is_full(self) -> bool:
+        """Are there enough of these to be settled at once?"""
+        return len(self._finishing) >= self._flush_pages
+
     def settle(self, batches: list[int], now: float) -> list[Send]:
         """Settle the pages that are finished.
 
@@ -560,14 +568,11 @@ class PagesInProgress:
         for page in self._finishing:
             sends += self._settle_page(page, now)
         self._finishing.clear()
-        self.flush_at_s = inf
         return sends
 
     def _finish(self, page: Page, now: float) -> None:
-        """Settle a page with the next flush, when its links to other peers are in the outbox."""
+        """Settle a page with the next commit, when its links to other peers are in the outbox."""
         self._finishing.append(page)
-        is_full = len(self._finishing) >= self._flush_pages
-        self.flush_at_s = -inf if is_full else min(self.flush_at_s, now + FLUSH_S)
 
     def _take_out(self, url: str) -> Page | None:
         """Take a page out of those in progress, if it is there."""
@@ -588,7 +593,7 @@ class PagesInProgress:
         if key in self._store.held_back:
             if not self._store.is_released(key):
                 return None
-            self._store.release_at_once((page.state.slot,))  # the visit before is safe, this one not yet
+            self._store.tell_at_once((page.state.slot,))  # the visit before is safe, this one not yet
         self._store.hold_back(key, HeldBack(row, page.taken.url))
         return key
 

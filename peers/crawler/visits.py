@@ -103,6 +103,11 @@ class Visits:
         self.clocks.change_policy(policy)
         self.early_revisits.change_policy(policy)
 
+    def reach_web(self, how: bytes, parser: int, now: float) -> None:
+        """Begin a life; see `WebReached`."""
+        self.early_revisits.note(b"web", how)
+        self._pages.parsed_since_s = self.early_revisits.since(b"parser", parser, now)
+
     def __len__(self) -> int:
         return len(self._visits)
 

@@ -79,10 +79,9 @@ class IndexerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     # takes at most, since others are indexed anew, is some 5 s.
     links_max: int = 4_096
     text_chars_max: int = 4_000_000  # inverted in memory at about 30 bytes each
-    pause_s: float = 0.5  # after the last document that came; there is no use in waiting when no more come
+    # After the last that came, unless pages come one after the other: no use in waiting when no more come.
+    pause_s: float = 0.5
     longest_s: float = 2.5  # from the first document of a batch; how fresh the index is at least
-    # Likewise from the first link texts, while pages come: segments with many of them are written anew.
-    texts_longest_s: float = 10.0
     # Pages taken out that are remembered, some 2 MB: several times what a cell has under way to the indexer.
     removed_kept: int = 16_384
 
@@ -169,11 +168,11 @@ class Indexer(Actor):
         self._past_behind: SlotMask = ~_NO_SLOTS
         self._pages: dict[str, _Page] = {}  # by URL, in the order of coming
         self._anchors: dict[str, IndexAnchors] = {}  # of pages that are not in _pages
-        self._anchors_at = inf  # when the oldest of these came
         self._marks: list[MarkCopies] = []
         self._removed: dict[str, Stamp] = {}  # pages taken out lately, by which version; the last one behind
         self._text_chars = 0  # of _pages
         self._first_at = self._last_at = inf  # when the oldest and the newest of those came
+        self._flows_until_s = -inf  # pages that come before came one after the other with those before
         self._batch: _Batch | None = None
         self._n_batches = 0
         self._committed = 0
@@ -194,7 +193,7 @@ class Indexer(Actor):
                 self._take_version(slot, url, stamp, None)
                 return self._gathered(now)
             case IndexAnchors():
-                self._take_anchors(message, now)
+                self._take_anchors(message)
                 return self._gathered(now)
             case MarkCopies():
                 self._marks.append(message)
@@ -285,11 +284,10 @@ class Indexer(Actor):
         if len(self._removed) > self._settings.removed_kept:
             del self._removed[next(iter(self._removed))]
 
-    def _take_anchors(self, message: IndexAnchors, now: float) -> None:
+    def _take_anchors(self, message: IndexAnchors) -> None:
         page = self._pages.get(message.url)
         if page is None:
             self._anchors[message.url] = message
-            self._anchors_at = min(self._anchors_at, now)
         else:
             if page.document is not None:
                 page.document = with_anchors(page.document, message.anchors)
@@ -314,8 +312,10 @@ class Indexer(Actor):
 
     def _due_s(self) -> float:
         """Return when waiting pages are committed, unless there are enough of them before."""
-        settings = self._settings
-        return min(self._first_at + settings.longest_s, self._last_at + settings.pause_s)
+        longest_s = self._first_at + self._settings.longest_s
+        if self._first_at < self._flows_until_s and not (self._anchors or self._marks):
+            return longest_s
+        return min(longest_s, self._last_at + self._settings.pause_s)
 
     def _commit_if_due(self, now: float) -> list[Send]:
         if not (self._pages or self._anchors or self._marks):
@@ -330,16 +330,13 @@ class Indexer(Actor):
             or len(self._anchors) >= settings.links_max
             or self._text_chars >= settings.text_chars_max
         )
-        return [self._commit(now)] if is_large or now >= self._due_s() else []
+        return [self._commit()] if is_large or now >= self._due_s() else []
 
-    def _commit(self, now: float) -> Send:
+    def _commit(self) -> Send:
         """Hand the port the pages and link texts that came first, up to the limits."""
+        self._flows_until_s = now + self._settings.longest_s if self._pages else -inf
         pages = self._take_first_pages(self._settings.documents_max)
-        anchors: list[IndexAnchors] = []
-        if self._anchors and (not pages or self._texts_are_due(now)):
-            oldest = list(islice(self._anchors, self._settings.links_max))
-            anchors = [self._anchors.pop(url) for url in oldest]
-            self._anchors_at = now if self._anchors else inf
+        anchors = [self._anchors.pop(url) for url in list(islice(self._anchors, self._settings.links_max))]
         versions = [(page.url, at) for page in pages for at in page.versions]
         texts = [(page.url, texts) for page in pages for texts in page.anchors]
         texts += [(each.url, each.anchors) for each in anchors]
@@ -350,10 +347,8 @@ class Indexer(Actor):
         urls = frozenset(page.url for page in pages)
         marked = tuple(CopiesMarked(order.ticket) for order in marks)
         self._batch = _Batch(self._n_batches, len(pages) + len(anchors), done, committed, urls, marked)
-        if not self._pages:
-            self._first_at = now if self._anchors else inf
         if not self._pages and not self._anchors:
-            self._last_at = inf
+            self._first_at = self._last_at = inf
         message = CommitDocuments(
             self._n_batches,
             tuple((page.slot, page.document) for page in pages if page.document is not None),
@@ -362,12 +357,6 @@ class Indexer(Actor):
             marks=tuple(mark for order in marks for mark in order.pages),
         )
         return Send(self._segments, message)
-
-    def _texts_are_due(self, now: float) -> bool:
-        """Are link texts to go with pages: they have waited for long, are many, or no more pages come?"""
-        settings = self._settings
-        has_waited = now >= min(self._anchors_at + settings.texts_longest_s, self._last_at + settings.pause_s)
-        return has_waited or len(self._anchors) >= settings.links_max
 
     def _take_first_pages(self, limit: int) -> list[_Page]:
         pages: list[_Page] = []

@@ -474,7 +474,7 @@ class Policy(
         return rule is not None and rule.action is Action.TAKE_DOWN
 
     def shows(self, url: str, hidden: Sequence[str]) -> bool:
-        """Tell whether a page is shown to a reader from whom the pages of some domains are hidden."""
+        """Tell whether a page is shown to a reader that may not see the pages of some domains."""
         return not self.is_taken_down(url) and not (hidden and is_below(host_of(url), hidden))
 
     @cached_property

@@ -42,6 +42,7 @@ from simulations.faults.recovery_time import RecoveryTime
 from simulations.faults.run_extras import RunExtras
 from simulations.faults.stores.all_uses import ALL, SITES, policy_of
 from simulations.faults.stores.store_use import StoreUse, UsedMachine
+from simulations.faults.stores.submitter import Submitter
 from simulations.faults.stores.taken_down import TakeDownUse
 from simulations.faults.stores.versions import ledger_of
 from simulations.faults.users import FRESH_S, Users
@@ -70,6 +71,7 @@ LOOKS_AT_REST: Final = 3
 SEARCH_PAUSE_S: Final = 1.5  # mean
 SEED_PAUSE_S: Final = 6.0  # mean
 SEARCH_ALL_PAUSE_S: Final = 3.0  # mean, while a member lies
+QUIET_SHARE: Final = 0.5  # of the runs with a liar and all stores
 TRANSCRIPT_LINES: Final = 60
 REVISIT_S: Final = 60.0
 DRAINED_S_MAX: Final = 120.0
@@ -181,6 +183,9 @@ class FaultRun:
             self.tell,
             lambda machine: self.false_answers.forget(machine.peer),
         )
+        # Else nothing would be taken from it soon, and hardly a lie about a store would be heard.
+        is_quiet = random_of(seed, "quiet liar").random() < QUIET_SHARE
+        self._is_liar_quiet = self.has_liar and self.extras.has_everything and is_quiet
         self.users = self._make_users()
         self.machines = self._make_machines()
         for machine in self.machines:
@@ -254,7 +259,8 @@ class FaultRun:
         if self.pinner is not None:
             self.pinner.pin(start + self.plan.healed_s)
         self.world.run(until=start + self.plan.healed_s)
-        self.conduct_watch.judge(self.plan.healed_s)
+        if not self._is_liar_quiet:
+            self.conduct_watch.judge(self.plan.healed_s)
         self.watch.lies_end(self._is_on_a_disk)
         self._heal()
         for planned in late:
@@ -298,6 +304,7 @@ class FaultRun:
         liar.fell_silent = lambda for_s: self.nemesis.disturb(for_s, machine.number)
         self.false_answers.until_s = until + LASTS_S
         self.false_texts.until_s = until
+        liar.is_quiet = self._is_liar_quiet
         liar.further = [use.twisted for use in self.uses]
         liar.lie(until)
         for use in self.uses:
@@ -423,6 +430,9 @@ class FaultRun:
 
     def is_told_by_liar(self, url: str, body: bytes | None = None) -> bool:
         return self.watch.doubts.is_of_liar(url, None if body is None else xxh3_64_digest(body))
+
+    def is_look(self, url: str) -> bool:
+        return any(isinstance(use, Submitter) and use.is_look(url) for use in self.uses)
 
     @property
     def hidden(self) -> Container[str]:

@@ -130,10 +130,12 @@ def _ruling(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine], 
         answered = last_not_lost(answered, max(row.visit, 0 if newest is None else newest.visit))
     if answered.body != GONE or row is None:
         return answered
-    is_missed_once = row.is_stored and row.outcome[0] == "F" and row.memory.misses == 1
+    is_asked_no_more = url in run.hidden  # since it was taken down
+    is_missed = row.outcome[0] == "F" or is_asked_no_more
+    is_missed_once = row.is_stored and is_missed and row.memory.misses == 1
     # Both by one clock, and in whole seconds.
     is_due_soon = row.due_s <= row.memory.missed_s + run.missed_again_s + 2.0
-    if is_missed_once and is_due_soon and not is_due:
+    if is_missed_once and (is_asked_no_more or (is_due_soon and not is_due)):
         while answered.body == GONE and answered.before is not None:
             answered = answered.before
     return answered

@@ -101,6 +101,7 @@ class Liar:
         self._names = names
         self._leases = leases
         self._texts = texts
+        self.is_quiet = False  # it leaves alone all for which it would be put into quarantine
         self._silent_until = 0.0
         self.fell_silent: Callable[[float], object] = lambda for_s: None  # for whom its silence excuses
         self.further: Sequence[Callable[[Message], Message]] = ()  # what it says of stores
@@ -145,6 +146,8 @@ class Liar:
             return
         self._later()
         if not self._machine.is_running:
+            return
+        if self.is_quiet:
             return
         victims = [rumour.record for rumour in self._believed() if rumour.record.peer != self._machine.peer]
         if victims:

@@ -54,7 +54,7 @@ from peers.storage.messages import (
     StorePage,
 )
 from peers.topics.string_matcher import StringMatcher
-from peers.topics.topic_list import TopicsInForce, topics_of
+from peers.topics.topic_list import TopicMarks, TopicsInForce, topics_of
 from peers.watch.matcher import Matcher
 from peers.watch.watch_list import WatchInForce, watch_of
 from peers.watch.watched import PageWatch
@@ -202,6 +202,9 @@ class VirtualParser:
         self._has_documents = has_documents
         self.watch: WatchInForce | None = None  # may be set
         self.topics: TopicsInForce | None = None  # likewise
+        # What these are found by, made once for each of them.
+        self._matcher: tuple[WatchInForce, Matcher] | None = None
+        self._strings: tuple[TopicsInForce, StringMatcher] | None = None
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[PortAnswer]:
         match message:
@@ -213,11 +216,10 @@ class VirtualParser:
                 links = self._links(url) if is_there else ()
                 digest = xxh3_64_digest(page.body)
                 records, mark = self.records(url, stamp, page.body), self.text_mark(url)
-                watched = None if self.watch is None or document is None else _watched(self.watch, document)
+                watched = None if document is None else self._watched_in(document)
                 parsed = PageParsed(url, records, document, links, digest, text_mark=mark, watched=watched)
                 if self.topics is not None and document is not None:
-                    marks = StringMatcher(self.topics.digest, self.topics.list)
-                    parsed = replace(parsed, topics=marks.marks(document.title, document.text))
+                    parsed = replace(parsed, topics=self._marks_in(self.topics, document))
                 return (PortAnswer(self._hardware.parse(now), source, parsed),)
             case ParseRecords(url, stamp, records):
                 document = self.document(url, stamp, self.body_in(records))
@@ -232,6 +234,18 @@ class VirtualParser:
                     self.watch = watch_of(decrees, self.watch)
                 return ()
         raise _misunderstood(self, message)
+
+    def _watched_in(self, document: Document) -> PageWatch | None:
+        if self.watch is None:
+            return None
+        if self._matcher is None or self._matcher[0] is not self.watch:
+            self._matcher = self.watch, Matcher(self.watch.number, self.watch.entries)
+        return self._matcher[1].watch(document.title, document.text)
+
+    def _marks_in(self, topics: TopicsInForce, document: Document) -> TopicMarks:
+        if self._strings is None or self._strings[0] is not topics:
+            self._strings = topics, StringMatcher(topics.digest, topics.list)
+        return self._strings[1].marks(document.title, document.text)
 
     def _links(self, url: str) -> tuple[FoundLink, ...]:
         """Where no document takes up the texts of links there are none."""
@@ -426,10 +440,6 @@ def _fetched(url: str, served: Served, now: float) -> PageFetched:
 
 def _not_modified(url: str, served: Served, now: float) -> PageFetched:
     return _fetched(url, served._replace(status=304, n_bytes=0, body=b""), now)
-
-
-def _watched(watch: WatchInForce, document: Document) -> PageWatch | None:
-    return Matcher(watch.number, watch.entries).watch(document.title, document.text)
 
 
 def _misunderstood(port: object, message: Message) -> LocalProtocolError:

@@ -165,6 +165,7 @@ class _Peer:
     wakes: set[float] = field(default_factory=set)  # of all its entries there, some of them no more valid
     # What its ports have answered without delay: port, target, message.
     at_once: deque[tuple[Address, Address, Message]] = field(default_factory=deque)
+    unsent: list[Outgoing] = field(default_factory=list)  # to others, with the end of the event
     is_at_work: bool = False  # an event is handed in
     is_up: bool = True
     commit_factor: float = 1.0  # how much longer its disk takes
@@ -403,6 +404,18 @@ class World:
             else:
                 self._send(peer, item)
 
+    def _let_go(self, peer: _Peer) -> None:
+        """Send all that an event has for others: for each peer as one message, if it fits into it."""
+        unsent, peer.unsent = peer.unsent, []
+        if len(unsent) == 1:
+            self._transmit(unsent)
+            return
+        by_peer: dict[str, list[Outgoing]] = defaultdict(list)
+        for item in unsent:
+            by_peer[item.target.peer].append(item)
+        for items in by_peer.values():
+            self._transmit(items)
+
     def _settle(self, peer: _Peer) -> bool:
         """After an event of a peer: do all that is due without the clock moving, see when it is next due.
 
@@ -429,6 +442,8 @@ class World:
                     f"peer {node.peer} has something to do at {self.now} again and again"
                 )
         peer.is_at_work = False
+        if peer.unsent:
+            self._let_go(peer)
         if not peer.is_up:
             return True
         if node.has_news or (peer.table is not None and peer.table.has_changes):
@@ -455,7 +470,7 @@ class World:
             self._order(peer, source, target, message)
             return
         if target.peer != EVERYBODY:
-            self._transmit([item])
+            peer.unsent.append(item)
             return
         frame = self._framed(source, target, message, type(message).__name__)
         for name, other in self._peers.items():
@@ -589,17 +604,14 @@ class World:
         if peer.hardware is not LIMITLESS:
             peer.hardware.sync(self.now)
         peer.commit_at = inf
-        by_peer: dict[str, list[Outgoing]] = defaultdict(list)
-        for item in peer.departures.take():
+        for item in peer.departures.take(self.now):
             if item.target.peer != peer.node.peer:
                 if peer.fuse is None or not self._has_died(peer):
-                    by_peer[item.target.peer].append(item)
+                    peer.unsent.append(item)
             elif not peer.node.has_actor(item.target.actor):
                 self._send(peer, item)
             elif peer.is_up:
                 self._hand_in(peer, item.source, item.target.actor, item.message)
-        for items in by_peer.values():
-            self._transmit(items)
         self._settle(peer)
 
     def _schedule_wake(self, peer: _Peer, at: float) -> None:

@@ -38,9 +38,8 @@ from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFou
 from peers.handover.mirror import Mirror, Pledge
 from peers.policy.rules import Policy
 
-FLUSH_S: Final = 0.3  # links to other peers wait this long for a commit, see `pages_in_progress`
 HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
-LOOK_S: Final = 5.0  # between two looks for members that accept no links
+LOOK_S: Final = 10.0  # between two looks for members that accept no links
 
 
 class _Placement(NamedTuple):
@@ -88,7 +87,6 @@ class Links:
         self._accepting: set[tuple[Address, int]] = set()  # batches of links that we have yet to promise
         self._passed_on = Allowance()  # of what others bring, by the peer that takes it
         self._memory = LinkMemory(tuning.links_remembered)
-        self.flush_at_s = inf  # when `pack` is to be called
         self._policy, self._policy_number = tuning.policy, 0
         self.own = OwnLinks(frontier, left_out, settings, tuning.policy)
         self.sent_count = self.received_count = self.refused_count = 0
@@ -137,6 +135,11 @@ class Links:
         return self._outbox.link_count + sum(map(len, self._unsent.values()))
 
     @property
+    def has_unsent(self) -> bool:
+        """Do any links wait for the next commit to be put into the outbox?"""
+        return bool(self._unsent)
+
+    @property
     def is_full(self) -> bool:
         """Do other peers leave us with more links than we want to wait with?"""
         return self._outbox.is_full
@@ -165,7 +168,6 @@ class Links:
                 ours.append((link, host, slot))
             else:
                 self._unsent[owner].append(link)
-                self.flush_at_s = min(self.flush_at_s, now + FLUSH_S)
         self.own.add(ours, now, self._frontier.visitor)
 
     def pack(self, now: float) -> list[int]:
@@ -175,7 +177,6 @@ class Links:
         ]
         self.sent_count += sum(map(len, self._unsent.values()))
         self._unsent.clear()
-        self.flush_at_s = inf
         if batches:
             self.look_at_s = min(self.look_at_s, now + LOOK_S)
         return batches

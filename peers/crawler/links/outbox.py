@@ -19,7 +19,7 @@ from mesh.tables.table import Table
 from peers.crawler.links.deaf_members import Waiting
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink
 
-RESEND_S: Final = 2.0  # first pause before an unanswered batch goes out again; doubled each time
+RESEND_S: Final = 6.0  # first pause before an unanswered batch goes out again; doubled each time
 RESEND_MAX_S: Final = 60.0
 BATCH_BYTES: Final = 256 << 10  # of texts in a batch; LINKS_MAX ordinary links have 100 kB
 BATCHES_UNDER_WAY: Final = 32  # to one peer; an answer takes a commit or two, some tenths of a second

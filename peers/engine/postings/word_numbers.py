@@ -124,7 +124,7 @@ class KnownTexts:
 
 
 class KnownWords(KnownTexts):
-    """Words and their forms, with what else does not depend on the text that they are in."""
+    """Words, their forms, and the rest that does not depend on the text that they are in."""
 
     def __init__(self) -> None:
         super().__init__(form_of)
@@ -191,7 +191,7 @@ _kept: list[Known] = []
 
 
 def borrow_known() -> Known:
-    """Return what is known, for one thread until it returns it."""
+    """Return all that is known, for one thread until it returns it."""
     try:
         return _kept.pop()
     except IndexError:
@@ -199,7 +199,7 @@ def borrow_known() -> Known:
 
 
 def return_known(known: Known) -> None:
-    """Keep what is known for the next segment, unless it is too much."""
+    """Keep all that is known for the next segment, unless it is too much."""
     if all(each.is_small for each in known):
         _kept[:] = [known]
 

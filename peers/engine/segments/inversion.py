@@ -372,7 +372,7 @@ class Inverter:
         self._streams.append((forms, keys))
 
     def _add_compounds(self, batch: _Batch) -> None:
-        """Add what is written together."""
+        """Add the words that are written together."""
         firsts, lasts = batch.joined_by_signs()
         starts, found = batch.run_starts[firsts], batch.compounds()
         keys, numbers = batch.run_keys[firsts], _NO_RUNS
@@ -552,7 +552,7 @@ class _Batch:
         return keys[texts[words]], starts, ends - starts
 
     def compounds(self) -> list[tuple[int, str]]:
-        """Return (key, entry) of what `compounds_of` finds besides numbers and `joined_by_signs`.
+        """Return (key, entry) of all that `compounds_of` finds but numbers and `joined_by_signs`.
 
         Signs are looked for in bulk; what they are part of, which is rare, is looked at one by one.
         """

@@ -114,7 +114,7 @@ class NeighbourRoundup(Roundup):
 
 
 def _both(one: PageNeighbours, other: PageNeighbours | None) -> PageNeighbours:
-    """Return what two members tell of a page."""
+    """Return the neighbours of a page that two members tell."""
     titles = {} if other is None else {each.url: each.title for each in other.sources}
     sources = (
         each if titles[each.url] == each.title else replace(each, title="")

@@ -58,12 +58,12 @@ def folded(hits: Sequence[Likeness]) -> list[Placed]:
       hits: in their order.
     """
     told = [hit.content for hit in hits if hit.content]
-    are_alike = near_copies(sketches_of([hit.sketch for hit in hits]))
-    if len(set(told)) == len(told) and not are_alike.any():
+    have_like_texts = near_copies(sketches_of([hit.sketch for hit in hits]))
+    if len(set(told)) == len(told) and not have_like_texts.any():
         return [Placed(number, _count(hit)) for number, hit in enumerate(hits)]
     contents = np.array([hit.content for hit in hits], np.uint64)  # other peers may send any 64 bits
     are_copies = (contents[:, None] == contents[None, :]) & (contents != 0)
-    are_alike |= are_copies
+    are_alike = are_copies | have_like_texts
     np.fill_diagonal(are_alike, False)
     have_others = are_alike.any(axis=1).tolist()
     is_folded = np.zeros(len(hits), np.bool_)

@@ -379,12 +379,13 @@ def _page_and_end(key: str) -> tuple[str, float]:
 
 
 def _facets(found: Mapping[Share, HitsFound]) -> FacetCounts:
-    """Add up the facet counts of the shares."""
+    """Add up the facet counts of the shares, of none more than it says that pages match."""
     sums: dict[str, Counter[str]] = {name: Counter() for name in FacetCounts.__struct_fields__}
     for answer in found.values():
+        most = answer.total if answer.is_exact else inf
         for name, values in sums.items():
             for value, count in getattr(answer.facets, name, ()):
-                values[value] += count
+                values[value] += count if count <= most else answer.total
     classes = most_frequent(sums.pop("classes"), FACET_CLASSES_MAX)
     return FacetCounts(**{name: most_frequent(values) for name, values in sums.items()}, classes=classes)
 

@@ -42,6 +42,8 @@ class DirectoryUse(AskedUse):
     place: ClassVar = 6
 
     def wrong(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
+        if self._run.is_archive_damaged:
+            return
         there: dict[str, tuple[Entry, ...]] = {}
         doubtful = set()
         for url, (_, body) in self.shown_pages(machines).items():

@@ -49,6 +49,7 @@ class WatchUse(StoreUse):
         self._number = 0
         self._documents = VariedParser(run.web)
         self._all = entries_of((*_LINES, _FURTHER))
+        self._matcher = Matcher(0, self._all)
         self._visits: dict[tuple[str, bytes], list[_Visit]] = defaultdict(list)  # by URL and body
         self._gathered: NoticesGathered | None = None
 
@@ -163,5 +164,5 @@ class WatchUse(StoreUse):
         """Return how often which entries are in a version of a page."""
         document = self._documents.document(url, BEFORE_ALL, body)
         assert document is not None
-        found = Matcher(self._number, self._all).watch(document.title, document.text)
+        found = self._matcher.watch(document.title, document.text)
         return {} if found is None else {hit.entry: hit.count for hit in found.hits}

@@ -7,14 +7,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import ClassVar, Final
 
+from msgspec.structs import replace
+
+from mesh.actors.actor import Message
 from peers.gateway.model.messages import PagesFound
+from peers.index.wire_messages import HitsFound
 from simulations.faults.stores.asked import ANSWERED_S, AskedUse
-from simulations.faults.stores.store_use import UsedMachine, UsedRun
+from simulations.faults.stores.store_use import LIE_PAUSE_S, UsedMachine, UsedRun
 from simulations.world.varied_pages import CLASS_NAMES, classes_body, classes_of
 
 EVERY_CLASS: Final = "class:*"
+RAISED: Final = 1_000  # times
 
 
 class ClassUse(AskedUse):
@@ -26,6 +32,7 @@ class ClassUse(AskedUse):
     def __init__(self, run: UsedRun) -> None:
         super().__init__(run)
         self._number = 0
+        self._counts: set[int] = set()  # tickets of searches beside a member that lies
 
     def decree(self) -> None:
         self._publish(is_revised=False)
@@ -44,7 +51,41 @@ class ClassUse(AskedUse):
             self._number += 1
             machine.publish(self._run.members.classes(self._number, classes_body(is_revised=is_revised)))
 
+    # --- The member that lies
+
+    def twisted(self, message: Message) -> Message:
+        """Tell a gateway that a thousand times as many pages are in each class."""
+        if not isinstance(message, HitsFound) or message.facets is None:
+            return message
+        classes = tuple((name, RAISED * count) for name, count in message.facets.classes)
+        return replace(message, facets=replace(message.facets, classes=classes))
+
+    def lie(self, machine: UsedMachine, until: float) -> None:
+        """Have others count classes while a member lies."""
+        self.act_now_and_then(partial(self._count, machine), LIE_PAUSE_S, until)
+
+    def _count(self, liar: UsedMachine) -> None:
+        gateway = self._run.some_gateway()
+        if gateway is not None and gateway is not liar:
+            self._counts.add(self.ask(gateway, EVERY_CLASS, wants_facets=True))
+
+    def told(self, machine: UsedMachine, message: Message) -> bool:
+        if not super().told(machine, message):
+            return False
+        assert isinstance(message, PagesFound)
+        if message.ticket in self._counts and message.is_exact and message.facets is not None:
+            most = max((count for _, count in message.facets.classes), default=0)
+            if most > message.total:
+                self._run.watch.violate(
+                    f"{machine.name} counts {most} pages of a class where {message.total} match"
+                )
+        return True
+
+    # --- Judging
+
     def wrong(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
+        if self._run.is_archive_damaged:
+            return
         members: dict[str, set[str]] = {name: set() for name in CLASS_NAMES}
         doubtful = set()
         for url, (_, body) in self.shown_pages(machines).items():

@@ -135,6 +135,9 @@ class UsedRun(Protocol):
           body: of the version; None for any.
         """
 
+    def is_look(self, url: str) -> bool:
+        """Is a page asked for only to see whether its site shows a proof?"""
+
     def tell(self, line: str) -> None:
         """Put a line into the transcript."""
 

@@ -97,7 +97,7 @@ class TopicUse(StoreUse):
 
     def requested(self, machine: UsedMachine, url: str, served: Served) -> bool:
         is_there = served.status in (200, _NOT_MODIFIED) and is_shown(served.body)
-        if is_there and not url.endswith("/robots.txt"):
+        if is_there and not url.endswith("/robots.txt") and not self._run.is_look(url):
             document = self._documents.document(url, BEFORE_ALL, served.body)
             assert document is not None
             content = content_digest(document).to_bytes(CONTENT_BYTES, "big")

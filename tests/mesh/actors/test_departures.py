@@ -31,6 +31,13 @@ class News(Message, frozen=True):
     waits_for_company: ClassVar[bool] = True
 
 
+class Patient(Message, frozen=True):
+    """Gets there with others, or late."""
+
+    waits_for_company: ClassVar[bool] = True
+    patience_s: ClassVar[float] = 5.0
+
+
 def for_peer(message: Message, peer: str = "b") -> Outgoing:
     return Outgoing(Address("a", "actor"), Address(peer, "actor"), message)
 
@@ -44,7 +51,20 @@ def test_news_wait_for_company_and_leave_with_a_promise_that_does_not() -> None:
     assert departures.due_s == 1.0 + GATHER_S
     departures.add(for_peer(Promise()), 1.15)
     assert departures.due_s == 1.15 + PAUSE_S
-    assert [type(item.message) for item in departures.take()] == [News, News, Promise]
+    assert [type(item.message) for item in departures.take(2.0)] == [News, News, Promise]
+    assert (len(departures), departures.due_s) == (0, inf)
+
+
+def test_what_has_patience_leaves_with_what_else_is_for_its_peer_or_when_its_time_has_come() -> None:
+    departures = Departures(PAUSE_S)
+    for peer in ("b", "c", "d"):
+        departures.add(for_peer(Patient(), peer), 1.0)
+    departures.add(for_peer(News(), "b"), 2.0)
+    assert (len(departures), departures.due_s) == (4, 2.0 + GATHER_S)
+    assert [item.target.peer for item in departures.take(2.0 + GATHER_S)] == ["b", "b"]
+    departures.add(for_peer(Patient(), "c"), 5.9)
+    assert (len(departures), departures.due_s) == (3, 6.0)
+    assert [item.target.peer for item in departures.take(6.0)] == ["c", "d", "c"]
     assert (len(departures), departures.due_s) == (0, inf)
 
 
@@ -65,10 +85,10 @@ def test_after_a_failed_commit_only_promises_are_held_again_and_come_first() -> 
     departures = Departures(PAUSE_S)
     for message in (News(), Promise()):
         departures.add(for_peer(message), 1.0)
-    held = departures.take()
+    held = departures.take(2.0)
     departures.add(for_peer(News(), "c"), 1.1)
     departures.put_back(held)
-    assert [type(item.message) for item in departures.take()] == [Promise, News]
+    assert [type(item.message) for item in departures.take(2.0)] == [Promise, News]
 
 
 def test_envelopes_keep_the_order_and_hold_no_more_than_they_may() -> None:

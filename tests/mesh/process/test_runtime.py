@@ -265,6 +265,7 @@ async def test_of_frames_that_came_together_each_is_judged_by_itself(tmp_path: P
         await until(lambda: len(bench.transport.sent) == 2)
         assert bench.scribe.heard == [Ping(1), Ping(3)]
         assert bench.runtime.statistics().refused == 2
+        assert bench.transport.envelopes == [2], "what answers them goes together"
 
 
 async def test_a_failed_commit_holds_back_promises_and_nothing_else(

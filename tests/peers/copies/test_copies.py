@@ -151,6 +151,23 @@ def test_one_of_a_group_is_shown_on_all_of_its_team_and_a_page_alone_costs_one_m
     assert not mesh.actors["ann"].observe().waiting
 
 
+def test_pages_that_are_new_within_seconds_are_told_together_and_one_that_has_changed_as_it_is_then() -> None:
+    pages = [document(number, f"text {number}") for number in range(40)]
+    mesh = Mesh(*pages)
+    mesh.commit(pages[0], 1.0)
+    for page in pages[1:]:
+        mesh.now += 0.1
+        mesh.commit(page, 1.0)
+    changed = msgspec.structs.replace(pages[39], text="another text")
+    mesh.commit(changed, 2.0)
+    assert sum(len(message.pages) for _, _, message in mesh.told) < 8
+    mesh.rest()
+    told = [each for _, _, message in mesh.told for each in message.pages if each.is_there]
+    assert content_digest(pages[39]) not in {each.content for each in told}
+    assert len(mesh.told) < 16
+    assert not any(actor.observe().untold for actor in mesh.actors.values())
+
+
 def test_an_english_page_under_ko_gives_way_to_its_twin_under_en() -> None:
     twins = [
         Document(f"http://site.test/{tag}/guide", "t", text="the same", fetched_at=1.0, language="en")

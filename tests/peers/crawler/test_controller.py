@@ -31,7 +31,7 @@ from peers.crawler.model.settings import Tuning
 from peers.crawler.model.url_rows import visitor_tag
 from peers.crawler.model.web_request import FailureReason, FetchFailed, FetchPage
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
-from peers.crawler.pages_in_progress import FLUSH_S, LINKS_PER_TURN
+from peers.crawler.pages_in_progress import LINKS_PER_TURN
 from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
 from peers.documents.content import Lack
 from peers.engine.pages.linkers import entries_of, entry_of, linker_of
@@ -717,7 +717,7 @@ def test_a_message_that_is_not_for_it_is_our_bug() -> None:
 def test_a_redirect_leads_to_its_target_and_is_done() -> None:
     desk = Desk().with_home_asked()
     desk.tell(redirect(HOME, "http://b.test/there"))
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert desk.state_of(HOME) == "D301"
     assert desk.state_of("http://b.test/there") == "Q"
     assert desk.observe().links_found == 1
@@ -728,7 +728,7 @@ def test_redirects_in_a_row_end_at_their_limit() -> None:
     url = HOME
     for hop in range(1, 5):
         (following,) = asked(desk.tell(redirect(url, f"{ORIGIN}/{hop}"))) or [""]
-        desk.wake(FLUSH_S)
+        desk.wake(GATHER_S)
         if not following:
             break
         url = following
@@ -741,7 +741,7 @@ def test_redirects_in_a_row_end_at_their_limit() -> None:
 def test_a_redirect_to_itself_ends() -> None:
     desk = Desk().with_home_asked()
     desk.tell(redirect(HOME, HOME))
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert desk.state_of(HOME) == "D301"
     assert desk.observe().is_idle
 
@@ -749,7 +749,7 @@ def test_a_redirect_to_itself_ends() -> None:
 def test_redirects_from_http_to_https_and_back_end() -> None:
     desk = Desk(delay_s=0.0).with_home_asked()
     told, urls = desk.tell(redirect(HOME, "https://a.test/")), [HOME]
-    while new := asked(told) or asked(desk.wake(FLUSH_S)):
+    while new := asked(told) or asked(desk.wake(GATHER_S)):
         urls += new
         assert len(urls) < 10
         scheme, _, rest = new[0].partition("://")
@@ -778,7 +778,7 @@ def test_rfc9110_15_3_4_a_page_that_somebody_has_changed_is_one() -> None:
 def test_other_answers_are_done_without_being_stored(status: int) -> None:
     desk = Desk().with_home_asked()
     assert desk.tell(fetched(HOME, status)) == []
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert desk.state_of(HOME) == f"D{status}"
 
 
@@ -798,9 +798,7 @@ def test_a_page_goes_from_hand_to_hand_and_is_settled_last() -> None:
     assert desk.tell(said, "parser") == [Send(Address(ME, "cell"), StorePage(page))]
     assert desk.state_of(f"{ORIGIN}/2") is None
     assert desk.tell(PageStored(HOME, Stamp(1, 1_234.5)), "cell") == []
-    assert (desk.state_of(HOME), desk.state_of(f"{ORIGIN}/2")) == ("Q", "Q")
-    desk.wake(FLUSH_S)
-    assert desk.state_of(HOME) == "D200"
+    assert (desk.state_of(HOME), desk.state_of(f"{ORIGIN}/2")) == ("D200", "Q")
 
 
 def test_a_page_that_is_not_to_be_indexed_is_stored_all_the_same() -> None:
@@ -811,7 +809,7 @@ def test_a_page_that_is_not_to_be_indexed_is_stored_all_the_same() -> None:
     (store,) = of_kind(desk.tell(parsed(HOME, document=None)), StorePage)
     assert store.page.document is None
     desk.tell(PageStored(HOME, Stamp(1, 1_000.0)))
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert desk.observe().anchors_changed == 0
 
 
@@ -857,24 +855,25 @@ def test_a_page_that_is_fetched_again_before_it_is_stored_is_in_progress_once() 
     desk.tell(parsed(HOME), "parser")
     assert desk.tell(PageStored(HOME, Stamp(1, 1_000.0)), "cell") == []  # of the first
     desk.tell(PageStored(HOME, Stamp(1, 1_010.0)), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert (desk.observe().in_progress, desk.observe().bytes_in_progress) == (0, 0)
     assert desk.state_of(HOME) == "D200"
 
 
 def test_many_finished_pages_do_not_wait_for_the_flush() -> None:
-    desk = Desk(delay_s=0.0, tuning=Tuning(flush_pages=2)).with_home_asked(f"{ORIGIN}/2")
-    desk.store(HOME)
-    assert desk.state_of(HOME) == "Q"
-    desk.store(f"{ORIGIN}/2")
-    assert (desk.state_of(HOME), desk.state_of(f"{ORIGIN}/2")) == ("D200", "D200")
+    tuning = Tuning(flush_pages=2)
+    desk = Desk(delay_s=0.0, peers=(ME, OTHER), tuning=tuning).with_home_asked(f"{MINE}/2", origin=MINE)
+    desk.store(f"{MINE}/", f"{THEIRS}/1")
+    assert desk.state_of(f"{MINE}/") == "Q"
+    desk.store(f"{MINE}/2")
+    assert (desk.state_of(f"{MINE}/"), desk.state_of(f"{MINE}/2")) == ("D200", "D200")
 
 
 def test_the_recorder_hears_of_pages_and_redirects_if_a_trace_is_kept() -> None:
     desk = Desk(is_recorded=True, delay_s=0.0).with_home_asked(f"{ORIGIN}/2")
-    desk.store(HOME, f"{ORIGIN}/2", f"{ORIGIN}/3", at=1_000.0)
-    desk.tell(redirect(f"{ORIGIN}/2", HOME, started_at=1_001.0))
-    sends = desk.wake(FLUSH_S)
+    sends = desk.store(HOME, f"{ORIGIN}/2", f"{ORIGIN}/3", at=1_000.0)
+    sends += desk.tell(redirect(f"{ORIGIN}/2", HOME, started_at=1_001.0))
+    sends += desk.wake(GATHER_S)
     recorded = [send for send in sends if send.target.actor == "recorder"]
     assert recorded == [
         Send(
@@ -895,7 +894,7 @@ def test_links_to_others_go_out_together_and_only_then_is_the_page_settled() -> 
     desk = Desk(peers=(ME, OTHER)).with_home_asked(origin=MINE)
     theirs = FoundLink(f"{THEIRS}/x", "text")
     assert of_kind(desk.store(f"{MINE}/", theirs, f"{MINE}/2"), LinksFound) == []
-    (send,) = [send for send in desk.wake(FLUSH_S) if isinstance(send.message, LinksFound)]
+    (send,) = [send for send in desk.wake(GATHER_S) if isinstance(send.message, LinksFound)]
     assert send.target == Address(OTHER, "controller")
     assert isinstance(send.message, LinksFound)
     assert send.message.links == (FoundLink(f"{THEIRS}/x", "text", depth=1),)
@@ -914,7 +913,7 @@ def test_a_page_with_many_links_lets_others_have_their_turn_and_is_settled_after
         assert desk.controller.wake_at() < desk.now, "it goes on at once"
         assert not desk.observe().is_idle
         desk.wake()
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert desk.observe().urls_seen == 1 + n_links
     assert desk.state_of(f"{MINE}/") == "D200"
 
@@ -922,7 +921,7 @@ def test_a_page_with_many_links_lets_others_have_their_turn_and_is_settled_after
 def batch_to_other(desk: Desk) -> LinksFound:
     """Have the desk send a link to the other peer; MINE must have been asked."""
     desk.store(f"{MINE}/", f"{THEIRS}/x")
-    (batch,) = of_kind(desk.wake(FLUSH_S), LinksFound)
+    (batch,) = of_kind(desk.wake(GATHER_S), LinksFound)
     assert isinstance(batch, LinksFound)
     return batch
 
@@ -983,7 +982,7 @@ def test_a_link_is_not_sent_twice_in_a_row() -> None:
     desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(f"{MINE}/2", origin=MINE)
     batch_to_other(desk)
     desk.store(f"{MINE}/2", f"{THEIRS}/x", FoundLink(f"{THEIRS}/x", "another text"))
-    (batch,) = of_kind(desk.wake(FLUSH_S), LinksFound)
+    (batch,) = of_kind(desk.wake(GATHER_S), LinksFound)
     assert batch.links == (FoundLink(f"{THEIRS}/x", "another text", depth=2),)
 
 
@@ -993,10 +992,10 @@ def test_the_memory_of_what_was_sent_is_bounded() -> None:
     many = [f"{THEIRS}/{number}" for number in range(5)]
     desk.store(f"{MINE}/", *many)
     desk.store(f"{MINE}/2", *many[-2:])
-    (first,) = of_kind(desk.wake(FLUSH_S), LinksFound)
+    (first,) = of_kind(desk.wake(GATHER_S), LinksFound)
     assert len(first.links) == 5
     desk.store(f"{MINE}/3", many[0])
-    (again,) = of_kind(desk.wake(FLUSH_S), LinksFound)
+    (again,) = of_kind(desk.wake(GATHER_S), LinksFound)
     assert [link.url for link in again.links] == [many[0]]
 
 
@@ -1011,7 +1010,7 @@ def test_links_beyond_the_greatest_depth_are_dropped() -> None:
     desk = Desk(depth_max=1, delay_s=0.0).with_home_asked()
     desk.store(HOME, f"{ORIGIN}/1")
     desk.store(f"{ORIGIN}/1", f"{ORIGIN}/2")
-    assert (desk.state_of(f"{ORIGIN}/1"), desk.state_of(f"{ORIGIN}/2")) == ("Q", None)
+    assert (desk.state_of(f"{ORIGIN}/1"), desk.state_of(f"{ORIGIN}/2")) == ("D200", None)
 
 
 def test_links_of_others_are_taken_in_and_answered_as_often_as_they_come() -> None:
@@ -1053,7 +1052,7 @@ def test_no_fetch_begins_while_more_links_wait_for_others_than_may() -> None:
     desk = Desk(peers=(ME, OTHER), delay_s=0.0, outbox_links_max=1).with_home_asked(f"{MINE}/2", origin=MINE)
     sends = desk.store(f"{MINE}/", f"{THEIRS}/1", f"{THEIRS}/2")
     assert asked(sends) == [f"{MINE}/2"], "asked for before the links were there"
-    sends = desk.wake(FLUSH_S)
+    sends = desk.wake(GATHER_S)
     (batch,) = of_kind(sends, LinksFound)
     desk.seed(f"{MINE}/3")
     sends = desk.tell(fetched(f"{MINE}/2", 404))
@@ -1123,7 +1122,7 @@ def test_pages_in_progress_are_finished_whoever_owns_them_by_then() -> None:
     desk = Desk().with_home_asked(origin=THEIRS)
     desk.tell(ownership_changed((ME, OTHER)), "membership")
     desk.store(f"{THEIRS}/", f"{MINE}/1", f"{THEIRS}/2")
-    (batch,) = of_kind(desk.wake(FLUSH_S), LinksFound)
+    (batch,) = of_kind(desk.wake(GATHER_S), LinksFound)
     assert [link.url for link in batch.links] == [f"{THEIRS}/2"]
     assert desk.state_of(f"{MINE}/1") == "Q"
 
@@ -1134,7 +1133,7 @@ def test_pages_in_progress_are_finished_whoever_owns_them_by_then() -> None:
 def stored_home(desk: Desk) -> Desk:
     desk.with_home_asked(f"{ORIGIN}/2")
     desk.store(HOME)
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     return desk
 
 
@@ -1145,7 +1144,7 @@ def test_changed_anchors_are_indexed_as_soon_as_nothing_else_is_left() -> None:
     sends = desk.store(f"{ORIGIN}/2", FoundLink(HOME, "one"), FoundLink(HOME, "two"))
     assert of_kind(sends, LinkTextsChanged) == []
     assert desk.observe().anchors_changed == 1
-    assert of_kind(desk.wake(FLUSH_S), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
+    assert of_kind(desk.wake(GATHER_S), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
     assert desk.anchors_of(HOME) == ("one", "two")
     assert desk.observe().is_idle
 
@@ -1170,7 +1169,7 @@ def test_anchors_that_came_while_the_page_was_stored_are_not_forgotten() -> None
     desk.seed(HOME, anchor="in between")
     desk.tell(PageStored(HOME, Stamp(1, 1_000.0)))
     slot = owned_by().slot_of(host_of(ORIGIN))
-    assert of_kind(desk.wake(FLUSH_S), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
+    assert of_kind(desk.wake(GATHER_S), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
     assert desk.anchors_of(HOME) == ("in between",)
 
 
@@ -1181,7 +1180,7 @@ def test_hosts_that_link_to_a_page_are_handed_over_with_the_texts() -> None:
     for linker in (*linkers, linkers[0]):
         desk.seed(HOME, anchor="text", linker=linker)
     expected = tuple(sorted({entry for linker in linkers for entry in entries_of("text", linker)}))
-    assert of_kind(desk.wake(FLUSH_S), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
+    assert of_kind(desk.wake(GATHER_S), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
     assert desk.anchors_of(HOME) == expected
 
 
@@ -1196,7 +1195,7 @@ def test_the_same_text_from_another_host_is_passed_on() -> None:
     desk = Desk(peers=(ME, OTHER)).with_home_asked(origin=MINE)
     links = [FoundLink(f"{THEIRS}/x", "home", linker=f"{n:016x}") for n in range(2)]
     desk.store(f"{MINE}/", *links)
-    [found] = of_kind(desk.wake(FLUSH_S), LinksFound)
+    [found] = of_kind(desk.wake(GATHER_S), LinksFound)
     assert [link.linker for link in found.links] == ["0" * 16, "0" * 15 + "1"]
 
 
@@ -1290,7 +1289,7 @@ def test_after_stop_nothing_begins_and_what_was_begun_is_finished() -> None:
     for url in (f"{MINE}/", f"{MINE}/2"):
         desk.tell(parsed(url, f"{THEIRS}/1"))
         desk.tell(PageStored(url, Stamp(1, 1_000.0)))
-    (batch,) = of_kind(desk.wake(FLUSH_S), LinksFound)
+    (batch,) = of_kind(desk.wake(GATHER_S), LinksFound)
     assert [link.url for link in batch.links] == [f"{THEIRS}/1"]
     seen = desk.observe()
     assert (seen.in_flight, seen.in_progress, desk.state_of(f"{MINE}/")) == (0, 0, "D200")
@@ -1369,7 +1368,7 @@ def test_everything_it_remembers_is_let_go() -> None:
     """Nothing of a finished crawl stays in memory but its hosts."""
     desk = Desk().with_home_asked()
     desk.store(HOME)
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     controller = desk.controller
     assert not controller._visits._visits
     assert not controller._visits._asked

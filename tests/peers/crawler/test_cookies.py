@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from mesh.actors.departures import GATHER_S
 from peers.crawler.cookies import COOKIE_CHARS_MAX, URLS_MAX, Cookies, cookie_set
 from peers.crawler.model.messages import ParsePage
 from peers.crawler.model.web_request import FetchPage, PageFetched
-from peers.crawler.pages_in_progress import FLUSH_S
 from tests.helpers import fetched
 from tests.peers.crawler.desk import HOME, ORIGIN, Desk, of_kind
 
@@ -51,13 +51,13 @@ def test_a_page_that_leads_to_itself_in_spite_of_its_cookie_is_left() -> None:
     desk = Desk(delay_s=0.0).with_home_asked()
     (again,) = questions(desk.tell(leading(HOME, HOME, "s=1")))
     assert again == (HOME, "s=1")
-    assert questions(desk.tell(leading(HOME, HOME, "s=2")) + desk.wake(FLUSH_S) + desk.wake(60.0)) == []
+    assert questions(desk.tell(leading(HOME, HOME, "s=2")) + desk.wake(GATHER_S) + desk.wake(60.0)) == []
     assert desk.state_of(HOME) == "D302"
 
 
 def test_a_page_that_leads_to_itself_without_a_cookie_is_left() -> None:
     desk = Desk(delay_s=0.0).with_home_asked()
-    assert questions(desk.tell(leading(HOME, HOME)) + desk.wake(FLUSH_S) + desk.wake(60.0)) == []
+    assert questions(desk.tell(leading(HOME, HOME)) + desk.wake(GATHER_S) + desk.wake(60.0)) == []
     assert desk.state_of(HOME) == "D302"
 
 

@@ -8,13 +8,13 @@ from math import inf
 import pytest
 
 from mesh.actors.actor import Send
+from mesh.actors.departures import GATHER_S
 from mesh.keys.decree import POLICY, Decree
 from mesh.membership.model.messages import DecreesInForce
 from mesh.stamp import Stamp
 from peers.crawler.model.messages import PageLinked, PagesLinked
 from peers.crawler.model.url_rows import ICON_HOPS
 from peers.crawler.model.wire_messages import FoundLink
-from peers.crawler.pages_in_progress import FLUSH_S
 from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.rules import EVERYTHING, Policy, policy_bytes
 from peers.storage.messages import PageStored, StorePage
@@ -62,14 +62,14 @@ def test_a_page_from_before_the_graph_is_told_when_it_comes_again_as_it_was() ->
     (first,) = of_kind(desk.tell(parsed(HOME, *LINKS, digest=b"one page"), "parser"), StorePage)
     keep_in_archive(desk, first.page.stamp)
     assert linked(desk.tell(PageStored(HOME, first.page.stamp), "cell")) == []
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     obey(desk, LinkGraphRules())
     desk.now = row_at(desk, HOME).due_s
     desk.wake()
     desk.tell(fetched(HOME, started_at=desk.now))
     sends = desk.tell(parsed(HOME, *LINKS, digest=b"one page"), "parser")
     assert of_kind(sends, StorePage) == []
-    [page] = linked([*sends, *desk.wake(FLUSH_S)])
+    [page] = linked([*sends, *desk.wake(GATHER_S)])
     assert (page.url, page.stamp, page.links) == (HOME, first.page.stamp, LINKS[:1])
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from mesh.actors.actor import Send
+from mesh.actors.departures import GATHER_S
 from peers.crawler.model.politeness import HostRecord, after_silence, after_success, is_lost
 from peers.crawler.model.settings import CrawlSettings
 from peers.crawler.model.web_request import FailureReason
-from peers.crawler.pages_in_progress import FLUSH_S
 from peers.storage.archive.warc import read_records
 from peers.storage.messages import PageStored, StorePage
 from tests.helpers import fetched
@@ -76,7 +76,7 @@ def test_they_are_fetched_as_soon_as_their_host_is_back() -> None:
     found = asked(desk.allow())
     for _ in PAGES:
         desk.store(found[-1], at=desk.now)
-        found += asked(desk.wake(desk.settings.delay_s + FLUSH_S))
+        found += asked(desk.wake(desk.settings.delay_s + GATHER_S))
     assert sorted(found) == sorted(PAGES)
     assert all(row_at(desk, url).is_stored for url in PAGES)
 

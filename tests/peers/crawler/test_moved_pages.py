@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mesh.actors.departures import GATHER_S
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.crawler.frontier.anchor_rows import join_anchors
@@ -12,7 +13,6 @@ from peers.crawler.model.messages import PageParsed, ParsePage
 from peers.crawler.model.revisit_policies import TOLD_PAUSE_S
 from peers.crawler.model.web_request import PageFetched
 from peers.crawler.model.wire_messages import FoundLink, LinksFound
-from peers.crawler.pages_in_progress import FLUSH_S
 from peers.crawler.parsing.extraction import extract
 from peers.engine.pages.document import Document
 from peers.engine.pages.linkers import (
@@ -48,7 +48,7 @@ def answer(desk: Desk, page: PageFetched, *, is_durable: bool = True) -> StoredP
     """Let a page that was asked for be answered so; return the version that is stored of it."""
     orders = of_kind(desk.tell(page), ParsePage)
     if not orders:
-        desk.wake(FLUSH_S)
+        desk.wake(GATHER_S)
         return None
     read = extract(orders[0].page, orders[0].visit)
     assert isinstance(read, PageParsed)
@@ -61,7 +61,7 @@ def answer(desk: Desk, page: PageFetched, *, is_durable: bool = True) -> StoredP
         )
         Ledger(desk.cell_table).keep(identity_of(slot, page.url), place)
         desk.tell(PageStored(page.url, stored.page.stamp), "cell")
-        desk.wake(FLUSH_S)
+        desk.wake(GATHER_S)
     return stored.page
 
 
@@ -185,7 +185,7 @@ def test_it_is_told_to_the_owner_elsewhere_once_the_page_is_durable_and_again_un
     desk = Desk(peers=(ME, OTHER), revisit_after_s=AGAIN_S, robots_ttl_s=1e9).with_home_asked(origin=MINE)
     home, target = f"{MINE}/", f"{THEIRS if is_far else their_host_below(MINE)}/"
     desk.store(home)
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     desk.tell(LinksFound(90, (FoundLink(home, "text"),)), "controller")
     due_and_asked(desk, home)
     page = redirect(home, target, started_at=desk.now)
@@ -193,7 +193,7 @@ def test_it_is_told_to_the_owner_elsewhere_once_the_page_is_durable_and_again_un
     assert version is not None
     assert of_kind(desk.wake(1.0), LinksFound) == [], "until then it is here"
     desk.tell(PageStored(home, Stamp(version.visit, version.fetched_at)), "cell")
-    for pause_s in (FLUSH_S, RESEND_S):
+    for pause_s in (GATHER_S, RESEND_S):
         (batch,) = of_kind(desk.wake(pause_s), LinksFound)
         links = {(link.url, link.anchor, link.moved_from) for link in batch.links}
         assert links == ({(target, "", "")} if is_far else {(target, "", home), (target, "text", "")})

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from mesh.actors.actor import Send
+from mesh.actors.departures import GATHER_S
 from mesh.keys.decree import POLICY, Decree
 from mesh.membership.model.messages import DecreesInForce
 from mesh.urls import host_of
@@ -19,7 +20,6 @@ from peers.crawler.model.politeness import PAUSED_LOOK_S, POLICY_REVIEW_S
 from peers.crawler.model.settings import Tuning
 from peers.crawler.model.web_request import FetchPage
 from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFound
-from peers.crawler.pages_in_progress import FLUSH_S
 from peers.engine.pages.document import Document
 from peers.policy.rules import Action, Policy, Rule, policy_bytes
 from peers.storage.messages import StorePage
@@ -233,7 +233,8 @@ def test_looks_at_hosts_that_a_policy_closes_write_nothing(closed: Rule) -> None
     origin = host_of_peer(ME)
     decree(desk, closed, Rule(action=Action.CRAWL))
     desk.seed(f"{origin}/")
-    assert desk.controller._store.has_changes, "of what was found the others hear"
+    assert desk.controller._store.waits_for_company, "of what was found the others hear"
+    desk.controller._store.tell_all_at_once()
     desk.controller._store.take_changes()
     rows = dict(desk.table.scan(b"f", b"g"))
     for _ in range(5):
@@ -351,12 +352,12 @@ def test_without_a_policy_links_to_other_domains_wait_for_one() -> None:
     """Whoever may give seeds, and no orders, cannot send a mesh anywhere."""
     desk = Desk(delay_s=0.0, tuning=Tuning(measure_s=0.0)).with_home_asked(origin=ORIGIN)
     desk.store(HOME, f"{ORIGIN}/b", OTHER, BROTHER)
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     states = [desk.state_of(url) for url in (f"{ORIGIN}/b", BROTHER, OTHER)]
     assert states[-1] is None not in states[:-1]
     assert desk.observe().links_left_out == 1
     decree(desk, Rule(action=Action.CRAWL))
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert desk.state_of(OTHER) is not None
 
 
@@ -364,19 +365,19 @@ def test_without_a_policy_a_page_of_another_domain_is_crawled_once_its_own_leads
     desk = Desk(delay_s=0.0, tuning=Tuning(measure_s=0.0)).with_home_asked(origin=ORIGIN)
     there = f"{OTHER}doc"
     desk.store(HOME, there)
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert desk.state_of(there) is None
     desk.seed(OTHER)
     desk.allow(OTHER.rstrip("/"))
     desk.store(OTHER, there)
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert desk.state_of(there) is not None
 
 
 def test_without_a_policy_a_redirect_to_another_domain_is_not_followed() -> None:
     desk = Desk(delay_s=0.0, tuning=Tuning(measure_s=0.0)).with_home_asked(origin=ORIGIN)
     desk.tell(fetched(HOME, 301, headers=(("Location", OTHER),)))
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert desk.state_of(OTHER) is None
     assert desk.observe().links_left_out == 1
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from xxhash import xxh3_64_digest
 
+from mesh.actors.departures import GATHER_S
 from mesh.stamp import Stamp
 from mesh.tables.memory_table import MemoryTable
 from mesh.urls import host_of
@@ -16,7 +17,7 @@ from peers.crawler.controller import IDLE_HORIZON_S
 from peers.crawler.model.messages import PageParsed, ParseFailed, ParsePage, WebReached
 from peers.crawler.model.url_rows import SAME, UrlRow, join_rows
 from peers.crawler.model.web_request import FailureReason, FetchPage
-from peers.crawler.pages_in_progress import FLUSH_S, WHOLE_EVERY
+from peers.crawler.pages_in_progress import WHOLE_EVERY
 from peers.crawler.parsing.extraction import extract
 from peers.storage.archive.warc import read_records
 from peers.storage.ledger.ledger import Ledger
@@ -50,7 +51,7 @@ def test_a_page_is_visited_again_when_it_is_due_and_not_before() -> None:
     desk = stored_once()
     row = row_at(desk, HOME)
     assert (row.visit, row.outcome) == (1, "D200")
-    assert AGAIN_S <= row.due_s - desk.now < AGAIN_S + 1.0
+    assert AGAIN_S <= row.due_s - (desk.now - desk.settings.delay_s) < AGAIN_S + 1.0
     assert desk.observe().is_idle
     assert desk.controller.wake_at() == row.due_s
     desk.now = row.due_s - 0.1
@@ -81,7 +82,6 @@ def test_a_visit_has_the_date_of_its_version_however_late_that_is_stored(status:
     (stored,) = of_kind(desk.tell(parsed(HOME), "parser"), StorePage)
     desk.now += 53.0
     desk.tell(PageStored(HOME, stored.page.stamp), "cell")
-    desk.wake(FLUSH_S)
     row = row_at(desk, HOME)
     assert row.outcome in ("D200", "F404")
     assert (row.visit, row.visited_s) == stored.page.stamp
@@ -96,7 +96,7 @@ def test_of_two_visits_with_one_number_rows_and_versions_tell_the_same_one_as_th
         (stored,) = of_kind(desk.tell(parsed(HOME), "parser"), StorePage)
         desk.now = 1_000.0 + asked_s + delay_s
         desk.tell(PageStored(HOME, stored.page.stamp), "cell")
-        desk.wake(FLUSH_S)
+        desk.wake(GATHER_S)
         rows.append(row_at(desk, HOME))
         stamps.append(stored.page.stamp)
     joined = join_rows(*rows)
@@ -172,7 +172,7 @@ def test_a_page_that_is_gone_is_a_newer_version_without_a_document(status: int) 
     assert (stored.page.status, stored.page.document, stored.page.fetched_at) == (status, None, desk.now)
     assert f"HTTP/1.1 {status}".encode() in gzip.decompress(stored.page.records)
     desk.tell(PageStored(HOME, stored.page.stamp), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     row = row_at(desk, HOME)
     assert (row.visit, row.outcome, row.is_stored) == (2, f"F{status}", False)
     desk.now += AGAIN_S + 1.0
@@ -203,7 +203,7 @@ def test_a_page_is_shown_until_it_was_missed_often_and_long_enough() -> None:
     assert desk.now - missed_s >= 5_000.0
     (stored,) = of_kind(desk.tell(extract(order.page, order.visit), "parser"), StorePage)
     desk.tell(PageStored(HOME, stored.page.stamp), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     row = row_at(desk, HOME)
     assert (row.outcome, row.is_stored, row.memory.misses) == ("F404", False, 0)
 
@@ -239,7 +239,7 @@ def test_a_page_without_an_answer_is_shown_for_much_longer() -> None:
     (stored,) = of_kind(desk.tell(fetched(HOME, 503)), StorePage)
     assert stored.page.document is None
     desk.tell(PageStored(HOME, stored.page.stamp), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert (row_at(desk, HOME).outcome, row_at(desk, HOME).is_stored) == ("F503", False)
 
 
@@ -276,7 +276,7 @@ def test_noindex_that_comes_with_a_later_visit_is_a_version_without_a_document_u
         assert body in gzip.decompress(stored.page.records), "the archive has it all the same"
         assert stored.page.visit == visit
         desk.tell(PageStored(HOME, stored.page.stamp), "cell")
-        desk.wake(FLUSH_S)
+        desk.wake(GATHER_S)
         row = row_at(desk, HOME)
         assert (row.visit, row.outcome, row.is_stored) == (visit, "D200", True)
         desk.now = row.due_s
@@ -301,7 +301,7 @@ def test_a_page_remembers_what_its_server_said_of_its_version() -> None:
         desk.tell(fetched(HOME, body=body, headers=headers, started_at=desk.now))
         (stored,) = of_kind(desk.tell(parsed(HOME, digest=xxh3_64_digest(body)), "parser"), StorePage)
         desk.tell(PageStored(HOME, stored.page.stamp), "cell")
-        desk.wake(FLUSH_S)
+        desk.wake(GATHER_S)
         row = row_at(desk, HOME)
         assert (row.etag, row.last_modified) == ('"7"', "Sun, 06 Nov 1994 08:49:37 GMT")
         assert row.digest == xxh3_64_digest(body)
@@ -327,7 +327,7 @@ def store_validated(desk: Desk) -> None:
     (stored,) = of_kind(desk.tell(parsed(HOME, digest=b"one page"), "parser"), StorePage)
     keep_in_archive(desk, stored.page.stamp)
     desk.tell(PageStored(HOME, stored.page.stamp), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
 
 
 def question_in(sends: list[Any]) -> FetchPage:
@@ -344,7 +344,7 @@ def test_a_page_that_is_not_modified_is_neither_parsed_nor_stored_and_stays_as_i
         question = question_in(desk.started)
         assert (question.etag, question.last_modified) == ('"7"', VALIDATED[1][1])
         assert of_kind(desk.tell(fetched(HOME, 304, headers=(), started_at=desk.now)), ParsePage) == []
-        desk.wake(FLUSH_S)
+        desk.wake(GATHER_S)
         row = row_at(desk, HOME)
         assert (row.outcome, row.visit, row.is_stored) == ("D304", visit, True)
         assert (row.changed_s, row.digest, row.etag) == (before.changed_s, before.digest, before.etag)
@@ -399,7 +399,7 @@ def test_only_what_the_archive_has_as_it_was_at_the_last_visit_is_asked_for_by_v
     desk.tell(fetched(HOME, headers=VALIDATED, started_at=desk.now))
     (again,) = of_kind(desk.tell(parsed(HOME, digest=b"a new page"), "parser"), StorePage)
     desk.tell(PageStored(HOME, again.page.stamp), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     desk.now = row_at(desk, HOME).due_s
     assert not question_in(desk.wake()).is_conditional, "the archive has only the version before"
 
@@ -408,7 +408,7 @@ def test_what_a_server_says_to_robots_beside_a_page_is_heard_though_the_page_is_
     desk = stored_with_validators()
     assert question_in(desk.wake()).is_conditional
     desk.tell(fetched(HOME, 304, headers=(("X-Robots-Tag", "noindex"),)))
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     row = row_at(desk, HOME)
     assert (row.outcome, row.is_stored) == ("D304", True)
     assert row.due_s < desk.now + AGAIN_S / 2
@@ -420,7 +420,7 @@ def test_what_a_server_says_to_robots_beside_a_page_is_heard_though_the_page_is_
     (stored,) = of_kind(desk.tell(parsed(HOME, digest=b"with tag"), "parser"), StorePage)
     keep_in_archive(desk, stored.page.stamp)
     desk.tell(PageStored(HOME, stored.page.stamp), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     desk.now = row_at(desk, HOME).due_s
     assert not question_in(desk.wake()).is_conditional, "what is said to robots is never left unheard"
 
@@ -430,7 +430,7 @@ def test_a_page_that_is_never_modified_is_asked_for_as_a_whole_once_in_a_while()
     for _ in range(WHOLE_EVERY):
         assert question_in(desk.wake()).is_conditional
         desk.tell(fetched(HOME, 304, headers=()))
-        desk.wake(FLUSH_S)
+        desk.wake(GATHER_S)
         desk.now = row_at(desk, HOME).due_s
     assert not question_in(desk.wake()).is_conditional
 
@@ -448,7 +448,7 @@ def test_an_unchanged_page_is_read_again_once_when_the_parser_is_another() -> No
         for _ in range(2):
             assert question_in(desk.wake()).is_conditional
             desk.tell(fetched(HOME, 304, headers=(), started_at=desk.now))
-            desk.wake(FLUSH_S)
+            desk.wake(GATHER_S)
             desk.now = row_at(desk, HOME).due_s
 
 
@@ -469,7 +469,7 @@ def visit_whole(
     for each in stored:
         keep_in_archive(desk, each.page.stamp)
         desk.tell(PageStored(HOME, each.page.stamp), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     desk.now = row_at(desk, HOME).due_s
     return stored
 
@@ -481,14 +481,14 @@ def test_a_page_without_validators_that_is_sent_again_as_it_was_is_no_version_of
     (first,) = of_kind(desk.tell(parsed(HOME, digest=b"one page"), "parser"), StorePage)
     keep_in_archive(desk, first.page.stamp)
     desk.tell(PageStored(HOME, first.page.stamp), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     before = row_at(desk, HOME)
     desk.now = before.due_s
     for visit in range(2, WHOLE_EVERY + 2):
         desk.start()  # what tells it survives the process
         desk.now += 60.0
         assert of_kind(_sent_again(desk), StorePage) == []
-        desk.wake(FLUSH_S)
+        desk.wake(GATHER_S)
         row = row_at(desk, HOME)
         assert (row.outcome, row.visit, row.is_stored) == (SAME, visit, True)
         assert (row.changed_s, row.digest) == (before.changed_s, before.digest)
@@ -522,13 +522,13 @@ def test_a_version_that_was_damaged_is_stored_again_and_the_one_before_is_not_ta
     (first,) = of_kind(desk.tell(parsed(HOME, digest=b"one page"), "parser"), StorePage)
     keep_in_archive(desk, first.page.stamp)
     desk.tell(PageStored(HOME, first.page.stamp), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     desk.now = row_at(desk, HOME).due_s
     assert len(visit_whole(desk, b"new page", headers=headers)) == 1
     if headers:
         assert question_in(desk.wake()).is_conditional
         desk.tell(fetched(HOME, 304, headers=()))
-        desk.wake(FLUSH_S)
+        desk.wake(GATHER_S)
         desk.now = row_at(desk, HOME).due_s
     else:
         assert visit_whole(desk, b"new page") == []
@@ -602,7 +602,7 @@ def test_a_page_that_its_site_newly_forbids_is_a_newer_version_without_a_documen
     assert (record.kind, record.url, record.block) == ("metadata", HOME, b"not-found-because: robots\r\n")
     assert row_at(desk, HOME).visit == 1, "not before the team has it"
     desk.tell(PageStored(HOME, stored.page.stamp), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     row = row_at(desk, HOME)
     assert (row.visit, row.outcome, row.is_stored) == (2, "Xrobots", False)
     desk.now += AGAIN_S + 11.0
@@ -623,7 +623,7 @@ def test_a_page_that_becomes_something_else_is_a_newer_version_without_a_documen
     (stored,) = of_kind(sends, StorePage)
     assert (stored.page.stamp, stored.page.document) == (Stamp(2, desk.now), None)
     desk.tell(PageStored(HOME, stored.page.stamp), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     row = row_at(desk, HOME)
     assert (row.visit, row.outcome, row.is_stored) == (2, "Fnot_html", False)
 
@@ -656,7 +656,7 @@ def test_a_visit_comes_after_those_that_only_the_archive_knows_of() -> None:
     (stored,) = of_kind(desk.tell(parsed(HOME), "parser"), StorePage)
     assert stored.page.stamp == Stamp(6, desk.now)
     desk.tell(PageStored(HOME, stored.page.stamp), "cell")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert row_at(desk, HOME).visit == 6
 
 

@@ -25,6 +25,9 @@ from peers.engine.pages.document import Document
 from peers.engine.queries.query_language import Oddity, Remark
 from peers.engine.queries.query_parser import read_query
 from peers.gateway.model.messages import PagesFound
+from peers.gateway.search import merged_hits
+from peers.gateway.search.plan import NOBODY_ABSENT, Share
+from peers.index.wire_messages import FacetCounts, HitsFound
 from tests.peers.classes.texts import SUBJECTS, samples_of, text_of
 from tests.peers.gateway.test_exactness import Mesh, told
 
@@ -114,6 +117,14 @@ def test_classes_and_counts_are_those_of_the_texts_on_any_number_of_peers(
             assert told(found) == told(expected), text
             assert (found.total, found.facets) == (expected.total, expected.facets), text
     assert alone.search("solo", "quark class:food").total < alone.search("solo", "quark").total
+
+
+def test_a_member_counts_no_more_pages_in_a_class_than_it_says_that_match() -> None:
+    told = HitsFound(1, b"e", 1, total=3, hits=(), facets=FacetCounts(classes=(("food", 900), ("tea", 2))))
+    at_least = msgspec.structs.replace(told, is_exact=False)
+    for answer, food in ((told, 3), (at_least, 900)):
+        counted = merged_hits._facets({Share("liar", NOBODY_ABSENT): answer})
+        assert dict(counted.classes) == {"food": food, "tea": 2}
 
 
 def test_counts_stay_after_a_peer_is_lost(stack: ExitStack, fitted: FittedModel) -> None:

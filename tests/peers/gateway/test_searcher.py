@@ -260,7 +260,7 @@ def test_pages_with_any_word_come_with_the_few_that_have_all() -> None:
     talk = searching((7, 70), "web crawler")
     [(_, asked)] = talk.sent
     assert isinstance(asked, SearchSlots)
-    assert asked.further_below == ENOUGH
+    assert asked.further_below == ENOUGH // 2  # of three shares half as many more than a third
     further = query_of(asked.further)
     assert further is not None
     assert (further.mode, mode_of(asked)) == (Mode.OR, Mode.AND)

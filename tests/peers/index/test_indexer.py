@@ -137,6 +137,21 @@ def test_pages_that_keep_coming_wait_for_two_and_a_half_seconds_at_most() -> Non
         assert driven.wake(0.25) == ([] if each is not pages[-1] else [commit(1, *pages)])
 
 
+def test_pages_that_come_one_after_the_other_are_committed_together_but_no_link_text_waits_so_long() -> None:
+    driven = Driven()
+    driven.tell(IndexPage(3, page(1)))
+    assert driven.wake(0.5) == [commit(1, page(1))]
+    driven.tell(DocumentsCommitted(1, 1), SEGMENTS)
+    for n in (2, 3):
+        driven.tell(IndexPage(3, page(n)))
+        assert driven.wake(1.0) == []
+    assert driven.wake(0.5) == [commit(2, page(2), page(3))]
+    driven.tell(DocumentsCommitted(2, 2), SEGMENTS)
+    driven.tell(IndexPage(3, page(4)))
+    driven.tell(IndexAnchors(page(1).url, 3, ("a",)))
+    assert len(driven.wake(0.5)) == 1
+
+
 def test_cell_is_told_what_was_committed_once() -> None:
     driven = Driven()
     driven.tell(IndexPage(3, page(1)))
@@ -217,29 +232,6 @@ def test_link_texts_are_in_every_batch_up_to_a_limit_of_their_own() -> None:
     assert (len(sent.documents), len(sent.anchors)) == (4, 6)
 
 
-def test_link_texts_wait_for_ten_seconds_at_most_while_pages_come() -> None:
-    driven = Driven()
-    driven.tell(IndexAnchors(page(100).url, 3, ("a",)))
-    with_texts: list[float] = []
-    for n in range(60):
-        driven.tell(IndexPage(3, page(n)))
-        for send in driven.wake(0.2):
-            assert isinstance(send.message, CommitDocuments)
-            with_texts += [driven.now - 100.0] * len(send.message.anchors)
-            driven.tell(DocumentsCommitted(send.message.batch, 1), SEGMENTS)
-    assert [10.0 <= after_s < 12.5 for after_s in with_texts] == [True]
-
-
-def test_link_texts_that_were_left_behind_go_when_no_more_pages_come() -> None:
-    driven = Driven(settings=IndexerSettings(documents_max=1))
-    driven.tell(IndexAnchors(page(100).url, 3, ("a",)))
-    assert driven.tell(IndexPage(3, page(1))) == [commit(1, page(1))]
-    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [indexed(page(1))]
-    assert driven.wake(0.4) == []
-    assert driven.wake(0.1) == [commit(2, anchors=((3, page(100).url, ("a",)),))]
-    assert driven.indexer.wake_at() == inf
-
-
 def test_forgotten_slots_are_deleted_at_once_and_what_waits_of_them_is_dropped() -> None:
     driven = Driven()
     driven.tell(IndexPage(3, page(1)))
@@ -251,7 +243,7 @@ def test_forgotten_slots_are_deleted_at_once_and_what_waits_of_them_is_dropped()
     assert driven.tell(ForgetSlots(slot_list(3, 5))) == [deletes]
     assert driven.tell(DocumentsCommitted(0, 2), SEGMENTS) == []
     assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [indexed(page(1))]
-    assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(2, ((4, page(3)),), ()))]
+    assert driven.wake(2.5) == [Send(SEGMENTS, CommitDocuments(2, ((4, page(3)),), ()))]
 
 
 def removal(n: int, fetched_at: float) -> RemovePage:
@@ -289,13 +281,13 @@ def test_older_version_that_was_under_way_when_the_page_was_removed_is_told_and_
     driven.wake(0.5)
     driven.tell(DocumentsCommitted(1, 1), SEGMENTS)
     driven.tell(IndexPage(3, page(1, 1.0)))
-    assert driven.wake(0.5) == [
+    assert driven.wake(2.5) == [
         Send(SEGMENTS, CommitDocuments(2, (), (), removed=((page(1).url, seen(2.0)),)))
     ]
     assert driven.tell(DocumentsCommitted(2, 1), SEGMENTS) == [indexed(page(1, 1.0))]
     driven.tell(IndexPage(3, page(1, 3.0)))
     driven.tell(IndexPage(3, page(1, 2.0)))
-    assert driven.wake(0.5) == [commit(3, page(1, 3.0))]
+    assert driven.wake(2.5) == [commit(3, page(1, 3.0))]
 
 
 def test_removals_are_not_remembered_without_end() -> None:

@@ -17,6 +17,7 @@ from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list, encode_slots
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of
 from peers.crawler.controller import (
+    MEASURE_LATE_S,
     STOP_CHECK_S,
     STOP_PATIENCE_S,
     Controller,
@@ -37,7 +38,6 @@ from peers.crawler.model.settings import Tuning
 from peers.crawler.model.url_rows import UrlRow, row_bytes, row_in, visitor_tag
 from peers.crawler.model.web_request import AbandonFetches, FailureReason
 from peers.crawler.model.wire_messages import FoundLink, LinksAccepted, LinksFound
-from peers.crawler.pages_in_progress import FLUSH_S
 from peers.handover.keeper import FORGET_ENTRIES, FORGET_PAUSE_S
 from peers.handover.messages import (
     ForgetSlots,
@@ -135,7 +135,7 @@ def test_slots_in_which_nothing_goes_on_are_stopped_at_once_the_others_when_it_i
     for sends in (desk.wake(STOP_CHECK_S), desk.tell(parsed(HOME), "parser"), desk.wake(STOP_CHECK_S)):
         assert of_kind(sends, SlotsStopped) == []
     desk.store(HOME)
-    (stopped,) = of_kind(desk.wake(FLUSH_S), SlotsStopped)
+    (stopped,) = of_kind(desk.wake(GATHER_S), SlotsStopped)
     assert desk.state_of(HOME) == "D200"
     assert stopped.slots == encode_slot_list([slot_of_url(ORIGIN)], SLOT_COUNT)
     assert stopped.is_promise
@@ -261,7 +261,7 @@ def test_the_membership_hears_of_the_queue_once_a_second_when_it_has_changed() -
     desk.seed(HOME)
     desk.seed(f"{ORIGIN}/2", f"{ORIGIN}/3")
     assert of_kind(desk.news, QueueMeasured) == [QueueMeasured(1)]
-    assert desk.controller.wake_at() == desk.now + 1.0
+    assert desk.controller.wake_at() == desk.now + 1.0 + MEASURE_LATE_S
     desk.wake(1.0)
     desk.wake(1.0)
     assert of_kind(desk.news, QueueMeasured) == [QueueMeasured(1), QueueMeasured(3)]
@@ -288,7 +288,7 @@ def test_links_are_promised_when_the_team_has_them() -> None:
         )
         == []
     )
-    sends = desk.wake(GATHER_S)
+    sends = desk.wake(COMPANY_S)
     items = items_in(sends)
     assert [item.url for item in items.queued] == [f"{MINE}/1"]
     telling = telling_of(desk.now, tag_of(visitor_tag(OTHER)))
@@ -303,10 +303,10 @@ def test_links_that_are_known_already_are_promised_after_what_was_shipped_before
     desk = team_desk()
     links = (FoundLink(f"{MINE}/1"),)
     desk.tell(LinksFound(1, links), "controller", OTHER)
-    desk.wake(GATHER_S)
+    desk.wake(COMPANY_S)
     desk.tell(LinksFound(1, links), "controller", OTHER)
     desk.tell(LinksFound(2, links), "controller", OTHER)
-    assert of_kind(desk.wake(GATHER_S), LinksAccepted) == []
+    assert of_kind(desk.wake(COMPANY_S), LinksAccepted) == []
     assert keep(desk) == [Send(AT, LinksAccepted(1)), Send(AT, LinksAccepted(2))]
 
 
@@ -315,14 +315,14 @@ def test_what_changes_often_is_shipped_once_as_it_is_then() -> None:
     desk.seed(f"{MINE}/1", depth=5)
     desk.seed(f"{MINE}/1", depth=3)
     desk.seed(f"{MINE}/1", depth=1)
-    items = items_in(desk.wake(GATHER_S))
+    items = items_in(desk.wake(COMPANY_S))
     assert [(item.url, item.depth) for item in items.queued] == [(f"{MINE}/1", 1)]
 
 
 def test_changes_are_sent_again_with_growing_pauses_until_they_are_kept() -> None:
     desk = team_desk()
     desk.seed(f"{MINE}/1")
-    sends = desk.wake(GATHER_S)
+    sends = desk.wake(COMPANY_S)
     (first,) = shipped(sends)
     pauses, since = [], desk.now
     for _ in range(3):
@@ -341,19 +341,19 @@ def test_changes_are_sent_again_with_growing_pauses_until_they_are_kept() -> Non
 def test_a_member_that_stays_silent_is_left_to_comparison() -> None:
     desk = team_desk()
     desk.tell(LinksFound(9, (FoundLink(f"{MINE}/1"),)), "controller", OTHER)
-    desk.wake(GATHER_S)
+    desk.wake(COMPANY_S)
     sends = desk.wake(SILENT_S)
     differ = SlotsDiffer(OTHER, encode_slot_list([slot_of_url(MINE)], SLOT_COUNT))
     assert of_kind(sends, SlotsDiffer) == [differ]
     assert of_kind(sends, LinksAccepted) == [LinksAccepted(9)]
     desk.tell(LinksFound(10, (FoundLink(f"{MINE}/2"),)), "controller", OTHER)
-    sends = desk.wake(GATHER_S)
+    sends = desk.wake(COMPANY_S)
     assert shipped(sends) == []
     assert of_kind(sends, SlotsDiffer) == [differ]
     assert of_kind(sends, LinksAccepted) == [LinksAccepted(10)]
     desk.now += SILENT_S
     desk.seed(f"{MINE}/3")
-    assert len(shipped(desk.wake(GATHER_S))) == 1
+    assert len(shipped(desk.wake(COMPANY_S))) == 1
 
 
 def test_a_member_that_keeps_nothing_costs_a_bounded_amount_of_memory() -> None:
@@ -363,6 +363,7 @@ def test_a_member_that_keeps_nothing_costs_a_bounded_amount_of_memory() -> None:
     n_left = 0
     for batch in range(24):
         desk.seed(*(f"{MINE}/{batch}/{number}/{long}" for number in range(1_000)))
+        desk.controller._store.tell_all_at_once()
         n_left += len(of_kind(desk.wake(GATHER_S), SlotsDiffer))
         seen = delivery.observe()
         assert seen.under_way <= SHIPMENTS_UNDER_WAY
@@ -377,7 +378,7 @@ def test_what_has_changed_is_shared_only_when_the_team_has_kept_it() -> None:
     assert desk.observe().is_shared
     desk.seed(f"{MINE}/1")
     assert not desk.observe().is_shared  # not even sent so far: a peer that ended now would keep it to itself
-    (change,) = shipped(desk.wake(GATHER_S))
+    (change,) = shipped(desk.wake(COMPANY_S))
     assert not desk.observe().is_shared
     for peer in (OTHER, "third"):
         desk.tell(ItemsKept(change.batch), "controller", peer)
@@ -387,7 +388,7 @@ def test_what_has_changed_is_shared_only_when_the_team_has_kept_it() -> None:
 def test_nobody_waits_for_a_member_that_died() -> None:
     desk = team_desk()
     desk.tell(LinksFound(9, (FoundLink(f"{MINE}/1"),)), "controller", OTHER)
-    desk.wake(GATHER_S)
+    desk.wake(COMPANY_S)
     assert of_kind(desk.share((ME,)), LinksAccepted) == [LinksAccepted(9)]
     assert desk.observe().store.unkept == 0
 
@@ -395,7 +396,7 @@ def test_nobody_waits_for_a_member_that_died() -> None:
 def test_with_one_replica_nothing_is_shipped_or_noted() -> None:
     desk = Desk(peers=(ME, OTHER)).with_home_asked(origin=MINE)
     desk.store(f"{MINE}/", f"{MINE}/1", f"{THEIRS}/1")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     seen = desk.observe()
     assert (seen.held_back, seen.store.items_shipped, desk.controller._frontier.changes) == (0, 0, None)
 
@@ -409,15 +410,15 @@ def finished(desk: Desk, *links: str) -> list[Send]:
     desk.wake(GATHER_S)
     keep(desk)
     desk.store(f"{MINE}/", *links)
-    sends = desk.wake(FLUSH_S)
+    sends = desk.wake(GATHER_S)
     assert desk.state_of(f"{MINE}/") == "D200"
     return sends + desk.wake(GATHER_S)
 
 
 def test_others_hear_that_a_page_is_done_when_its_links_to_our_hosts_are_kept() -> None:
     desk = team_desk()
-    sends = finished(desk, f"{MINE}/1")
-    items = items_in(sends)
+    finished(desk, f"{MINE}/1")
+    items = items_in(desk.wake(COMPANY_S))
     assert [item.url for item in items.queued] == [f"{MINE}/1"]
     assert not items.visited
     assert desk.observe().held_back == 1
@@ -457,13 +458,13 @@ def test_links_that_come_to_us_from_an_unaccepted_batch_are_kept_by_the_team_bef
     desk.wake(GATHER_S)
     keep(desk)
     desk.store(f"{home}/", f"{theirs}/1")
-    sends = desk.wake(FLUSH_S) + desk.wake(GATHER_S)
+    sends = desk.wake(GATHER_S) + desk.wake(GATHER_S)
     keep(desk)
     assert len(of_kind(sends, LinksFound)) == 1
     desk.share((ME, OTHER))
     sends = desk.wake(OUTBOX_RESEND_S)
     assert desk.state_of(f"{theirs}/1") == "Q"
-    sends += desk.wake(GATHER_S)
+    sends += desk.wake(COMPANY_S)
     urls = [item.url for changed in shipped(sends) for item in decode_items(changed.items).queued]
     assert urls == [f"{theirs}/1"]
     assert desk.observe().held_back == 1
@@ -482,13 +483,13 @@ def test_a_page_that_is_done_again_while_it_waits_for_company_is_held_back_anew(
     desk = team_desk(delay_s=0.0, revisit_after_s=9_000.0)
     finished(desk)
     keep(desk)
-    assert (desk.observe().held_back, desk.controller._store.has_released) == (0, True)
+    assert (desk.observe().held_back, desk.controller._store.waits_for_company) == (0, True)
     frontier, slot = desk.controller._frontier, slot_of_url(MINE)
     row = frontier.row_of(f"{MINE}/", slot)
     assert row is not None
     frontier.merge_visited(slot, fingerprint(f"{MINE}/"), due_now(row, desk.now, visitor_tag(ME)), f"{MINE}/")
     assert asked(desk.wake(1.0)) == [f"{MINE}/"]
-    sends = desk.store(f"{MINE}/", f"{THEIRS}/1", at=desk.now) + desk.wake(FLUSH_S) + desk.wake(GATHER_S)
+    sends = desk.store(f"{MINE}/", f"{THEIRS}/1", at=desk.now) + desk.wake(GATHER_S) + desk.wake(GATHER_S)
     (links,) = of_kind(sends, LinksFound)
     sends += keep(desk) + desk.wake(COMPANY_S)
     assert set(visits_shipped(sends)) == {1}
@@ -504,7 +505,7 @@ def test_news_of_a_page_that_is_done_rides_with_other_news_of_its_slot() -> None
     sends = desk.wake(COMPANY_S / 2)
     assert shipped(sends) == []
     desk.tell(LinksFound(9, (FoundLink(f"{MINE}/2"),)), "controller", OTHER)
-    items = items_in(desk.wake(GATHER_S))
+    items = items_in(desk.wake(COMPANY_S / 2))
     assert ([item.url for item in items.queued], len(items.visited)) == ([f"{MINE}/2"], 1)
     assert desk.observe().held_back == 0
 
@@ -541,7 +542,7 @@ def test_a_page_that_another_has_done_meanwhile_is_done_and_not_held_back() -> N
     desk.tell(ItemsChanged(1, desk.now, items), "controller", OTHER)
     assert desk.observe().queued == 0
     desk.store(f"{MINE}/", f"{MINE}/1")
-    desk.wake(FLUSH_S)
+    desk.wake(GATHER_S)
     assert (desk.state_of(f"{MINE}/"), desk.observe().held_back) == ("D200", 0)
 
 
@@ -592,7 +593,7 @@ def test_a_standby_has_the_link_texts_indexed_as_the_owner_does() -> None:
     source = team_desk()
     source.share((OTHER, ME))
     tell(source.controller._frontier, f"{THEIRS}/1", slot, "text")
-    texts = items_in(source.wake(GATHER_S) or source.seed(HOME) + source.wake(GATHER_S)).anchors
+    texts = items_in(source.wake() + source.wake(COMPANY_S)).anchors
     items = Items(visited=(stored_item(f"{THEIRS}/1"),), anchors=texts)
     desk.tell(changed_by_other(items), "controller", OTHER)
     assert of_kind(desk.wake(1.0), LinkTextsChanged) == [LinkTextsChanged(f"{THEIRS}/1", slot)]
@@ -609,7 +610,7 @@ def test_one_item_that_cannot_be_is_left_out_of_a_shipment_told_and_not_sent_aga
 
     source = team_desk()
     source.seed(f"{MINE}/1")
-    (first,) = shipped(source.wake(GATHER_S))
+    (first,) = shipped(source.wake(COMPANY_S))
     source.tell(ItemsKept(first.batch, refused=1), "controller", OTHER)
     for _ in range(60):
         assert shipped(source.wake(1.0)) == []

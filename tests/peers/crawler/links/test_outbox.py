@@ -79,7 +79,7 @@ def test_an_unanswered_batch_goes_out_again_after_pauses_that_grow_to_a_limit() 
         assert outbox.wake(at) == [batch._replace(has_waited=True)]
         pauses.append(at - now)
         now = at
-    assert pauses == [RESEND_S, 4.0, 8.0, 16.0, 32.0, RESEND_MAX_S, RESEND_MAX_S, RESEND_MAX_S]
+    assert pauses == [RESEND_S, 12.0, 24.0, 48.0, RESEND_MAX_S, RESEND_MAX_S, RESEND_MAX_S, RESEND_MAX_S]
 
 
 def test_what_was_accepted_wakes_nobody() -> None:

@@ -52,7 +52,8 @@ def test_thousands_of_words_keep_apart() -> None:
 
 def found_in(words: KnownWords, batch: list[str]) -> list[int]:
     lengths = np.array(list(map(len, batch)), np.int64)
-    return words.find(codes_of("".join(batch)), np.cumsum(lengths) - lengths, lengths).tolist()
+    found = words.find(codes_of("".join(batch)), np.cumsum(lengths) - lengths, lengths)
+    return [int(place) for place in found]
 
 
 def test_forms_are_known_of_each_word() -> None:
