@@ -31,7 +31,8 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from peers.link_graph.slot_ranks import PageLinks, RankSums, SlotRanks, SlotRows, Statement, Version
 
 RETRY_S: Final = 2.0
-# Of the tolerance, what the last sweep in a slot changes: it is not told, so it costs a sweep or two alone.
+# Of the tolerance, what the last sweep in a slot changes, and what slots of one peer tell each other: nothing
+# is sent for it, so it costs a sweep or two alone.
 SETTLED_SHARE: Final = 0.1
 NUMBER_SOUND_MAX: Final = 1 << 52  # greater ones of a version are from an owner that made them up
 
@@ -235,7 +236,8 @@ class RankExchange:
             ranks.settle(SETTLED_SHARE * self._tolerance)
             for target in ranks.targets:
                 sums, last = ranks.sums_for(target), told.get(target)
-                if last is None or _is_changed(last.statement.sums, sums, self._tolerance):
+                share = SETTLED_SHARE if self._owners[target] == self._me else 1.0
+                if last is None or _is_changed(last.statement.sums, sums, share * self._tolerance):
                     told[target] = _Told(ranks.state(target, self._me), -inf)
         self._unsettled = {}
 
