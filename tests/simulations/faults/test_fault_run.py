@@ -163,7 +163,7 @@ KNOWN = {
     Bug.FOREIGN_LEASES: Known(1, 4, "too early", extras=RunExtras(has_liar=True, has_machines=True)),
     Bug.UNASKED_EXCERPTS: Known(1, 4, "by the word of", extras=LIAR),
     Bug.FREE_TURNS: Known(1, 4, "too early"),
-    Bug.HASTY_VERDICTS: Known(13, 4, "which is honest", extras=LIAR),
+    Bug.HASTY_VERDICTS: Known(5, 4, "which is honest", extras=LIAR),
 }
 
 
