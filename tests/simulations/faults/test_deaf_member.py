@@ -86,7 +86,7 @@ def test_others_crawl_on_with_little_in_memory_and_who_keeps_the_slots_gets_the_
         statistics = crawl.crawl_statistics()[peer]
         assert statistics.deaf == 1
         assert statistics.outbox == 0
-        assert statistics.held_back == 0
+        assert statistics.held_back < 5, "those of the last seconds, whose links wait for company"
     crawl.run()
     assert crawl.judge().total == 0, crawl.judge()
 

@@ -156,14 +156,14 @@ KNOWN = {
     Bug.BOUNDLESS_QUOTAS: Known(13, 3, "more than quotas allow", extras=LIAR),
     Bug.ENDLESS_PATIENCE: Known(1, 3, "nobody put it into quarantine", extras=LIAR),
     Bug.FOREIGN_HITS: Known(1, 3, "by the word of", extras=LIAR),
-    Bug.FOREIGN_PAGES: Known(10, 3, extras=LIAR),
+    Bug.FOREIGN_PAGES: Known(4, 3, extras=LIAR),
     Bug.STORED_BY_HEARSAY: Known(4, 3, "was lost", extras=LIAR),
     Bug.BELIEVED_DENIALS: Known(1, 4, "which is honest", extras=LIAR),
     Bug.FOREIGN_NAMES: Known(1, 4, "did not find", extras=LIAR),
     Bug.FOREIGN_LEASES: Known(1, 4, "too early", extras=RunExtras(has_liar=True, has_machines=True)),
-    Bug.UNASKED_EXCERPTS: Known(2, 4, "by the word of", extras=LIAR),
+    Bug.UNASKED_EXCERPTS: Known(1, 4, "by the word of", extras=LIAR),
     Bug.FREE_TURNS: Known(1, 4, "too early"),
-    Bug.HASTY_VERDICTS: Known(13, 4, "which is honest", extras=LIAR),
+    Bug.HASTY_VERDICTS: Known(5, 4, "which is honest", extras=LIAR),
 }
 
 
