@@ -234,7 +234,7 @@ def _normal_escape(match: re.Match[str]) -> str:
 @lru_cache(maxsize=LINKS_CACHED_MAX)
 def _canonical_in(directory: str, reference: str) -> str | None:
     match = _PLAIN_REFERENCE.fullmatch(reference)
-    if match is None:
+    if match is None or directory.startswith(FTP):
         return canonical(reference, directory)
     up, path = match.groups()
     root = directory.index("/", 8) + 1

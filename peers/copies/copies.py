@@ -131,6 +131,7 @@ class Copies(StoreActor):
         # By key. Not in a table: another life tells anew what pages have, as soon as the owners are known.
         self._untold: dict[bytes, ToldContent] = {}
         self._tell_at_s = -inf  # not before
+        self._changes: list[ToldContent] = []  # seen in this turn: together they are few messages
         self._is_own_word = False  # does a row change by it?
         self._has_begun = False  # are the marks known that an earlier life was to take back?
         self._ownership: Ownership | None = None
@@ -190,7 +191,9 @@ class Copies(StoreActor):
         return self._keeper.has_news
 
     def before_commit(self, now: float) -> list[Send]:
-        return self._keeper.before_commit(now)
+        sends = self._keeper.before_commit(now)
+        self._tell_changes()
+        return sends
 
     def observe(self) -> CopiesStatistics:
         return CopiesStatistics(
@@ -205,12 +208,18 @@ class Copies(StoreActor):
         )
 
     def _end_turn(self) -> list[Send]:
+        self._tell_changes()
         if self._untold and self._tell_at_s <= self._now:
             self._tell_news()
         sends = self._reports.wake(self._now) if self._reports.wake_at() <= self._now else []
         return sends + self._keeper.end_turn(self._now)
 
     # --- What pages say
+
+    def _tell_changes(self) -> None:
+        if self._changes:
+            self._reports.tell(self._changes, self._now)
+            self._changes.clear()
 
     def _tell_news(self) -> None:
         """Tell the contents that have gathered; those that we answer for go to our groups at once."""
@@ -262,10 +271,9 @@ class Copies(StoreActor):
             self._updates.withdraw(key_at(slot, name))
             self._untold.pop(key_at(slot, name), None)
         if known is not None and known.content not in (0, row.content) and self._answers(slot):
-            left = _told(slot, name, row, content=known.content, is_there=False)
-            self._reports.tell([left], self._now)
+            self._changes.append(_told(slot, name, row, content=known.content, is_there=False))
         if known is not None and row.content and not self._is_own_word and self._answers(slot):
-            self._reports.tell([_told(slot, name, row, content=row.content)], self._now)
+            self._changes.append(_told(slot, name, row, content=row.content))
         is_marked = known is not None and known.n_copies != 0
         is_same = known is not None and known.content == row.content
         n_before = known.n_copies if known is not None and is_same else 0

@@ -301,6 +301,7 @@ class Controller(StoreActor):
             sends += self._flush(now)
             if is_settling and self._fetch_at_s > now + IDLE_HORIZON_S and not len(self._visits):
                 self._fetch_at_s = self._visits.next_time()  # nothing else has it looked for
+            self._store.note_url_changes()  # some perhaps behind the last pledge: no later turn may come soon
         sends += self._keeper.before_commit(now)
         if self._mirror.has_pledges:
             sends += self._redeem(self._mirror.redeem())

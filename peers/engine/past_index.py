@@ -110,9 +110,11 @@ class Repeats:
     def of(self, present: Snapshot, past: Snapshot) -> list[Bytes]:
         """Return for each segment of the past which of its documents are such."""
         generations = present.generation, past.generation
-        if self._found[0] != generations:
-            self._found = generations, _repeated(past.segments, [*present.segments, *past.segments])
-        return self._found[1]
+        found = self._found  # which another thread may replace meanwhile, by that of another state
+        if found[0] != generations:
+            found = generations, _repeated(past.segments, [*present.segments, *past.segments])
+            self._found = found
+        return found[1]
 
 
 def _repeated(then: Sequence[LiveSegment], versions: Sequence[LiveSegment]) -> list[Bytes]:

@@ -460,3 +460,8 @@ def test_a_plain_reference_is_as_long_as_a_url_may_be() -> None:
     base = "http://a.com/"
     longest = "x" * (URL_CHARS_MAX - len(base))
     assert canonical_links(base, [longest, longest + "x"]) == [base + longest, None]
+
+
+def test_references_of_a_directory_of_an_ftp_server_are_no_urls_of_the_web() -> None:
+    base, hrefs = "ftp://a.org/pub/", ["file", "/", "../other/"]
+    assert canonical_links(base, hrefs) == [canonical(href, base) for href in hrefs] == [None] * 3

@@ -310,7 +310,7 @@ class FrontierStore:
     @property
     def waits_for_company(self) -> bool:
         """Does news of pages wait for company?"""
-        return bool(self._released or self._changed)
+        return bool(self._released or self._changed or self._frontier.url_changes)
 
     def note_changes(self, *, is_wanted: bool) -> None:
         """See `handover.store.MirroredStore`."""

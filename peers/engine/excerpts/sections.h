@@ -3,6 +3,7 @@
 #pragma once
 
 #include "peers/engine/excerpts/windows.h"
+#include "peers/engine/postings/word_numbers.h"
 #include "peers/kernel.h"
 
 #define UNSEEN_AT_END_MAX 3
@@ -47,10 +48,7 @@ typedef struct {
 /* Return where in the table the kind of a line is, or would be. */
 static int64_t kind_place(const Headings *headings, const uint32_t *codes, int64_t size)
 {
-    uint64_t hashed = headings->seed;
-    for (int64_t i = 0; i < size; i++)
-        hashed = (hashed ^ codes[i]) * UINT64_C(1099511628211); /* FNV-1a */
-    int64_t place = (int64_t)(hashed >> 8) & headings->table_mask;
+    int64_t place = (int64_t)(hash_word(codes, size, headings->seed) >> 8) & headings->table_mask;
     for (; headings->table[place]; place = (place + 1) & headings->table_mask) {
         int64_t start = headings->starts[headings->table[place] - 1];
         int64_t end = headings->starts[headings->table[place]] - 1;
@@ -88,6 +86,7 @@ typedef struct {
     const int64_t *kinds;
     int64_t *table; /* the first heading of a pair + 1, by a hash of its kinds */
     int64_t table_mask;
+    uint64_t seed;
     int64_t *members; /* headings, rising in each pair */
     int64_t *ends; /* where those of the pair are that begins with a heading */
     int64_t *counts; /* how many */
@@ -95,8 +94,8 @@ typedef struct {
 
 static int64_t pair_place(const Pairs *pairs, int64_t kind, int64_t following)
 {
-    uint64_t hashed = ((uint64_t)kind * UINT64_C(0x9E3779B97F4A7C15)) ^ (uint64_t)following;
-    int64_t place = (int64_t)((hashed * UINT64_C(0xD6E8FEB86659FD93)) >> 32) & pairs->table_mask;
+    const uint32_t both[] = {(uint32_t)kind, (uint32_t)following};
+    int64_t place = (int64_t)(hash_word(both, 2, pairs->seed) >> 8) & pairs->table_mask;
     for (; pairs->table[place]; place = (place + 1) & pairs->table_mask) {
         int64_t number = pairs->table[place] - 1;
         if (pairs->kinds[number] == kind && pairs->kinds[number + 1] == following)
@@ -149,7 +148,8 @@ KERNEL(place_headings, "wwrr", {
     headings.kinds = take_ints(&store, n);
     headings.table = take_ints(&store, n_table);
     headings.table_mask = n_table - 1;
-    headings.seed = (uint64_t)(uintptr_t)store.memory; /* another one in each process */
+    /* Another one in each process. */
+    headings.seed = (uint64_t)(uintptr_t)store.memory * UINT64_C(0x9E3779B97F4A7C15);
     read_headings(&headings);
     int64_t n_found = 0;
     for (int64_t start = 0; headings.n_kinds > 1 && start <= a->text.size && n_found < a->starts.size;) {
@@ -165,8 +165,13 @@ KERNEL(place_headings, "wwrr", {
     }
     if (n_found) {
         const Pairs pairs = {
-            headings.kinds, take_ints(&store, n_table), n_table - 1, take_ints(&store, n), take_ints(&store, n),
-            take_ints(&store, n),
+            .kinds = headings.kinds,
+            .table = take_ints(&store, n_table),
+            .table_mask = n_table - 1,
+            .seed = headings.seed,
+            .members = take_ints(&store, n),
+            .ends = take_ints(&store, n),
+            .counts = take_ints(&store, n),
         };
         int64_t *n_below = take_ints(&store, n), *last = take_ints(&store, n);
         pair_headings(&pairs, n);

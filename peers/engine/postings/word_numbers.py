@@ -29,6 +29,8 @@ _UNKNOWN: Final = -1
 # Code points and entries that are kept: some 65,000 words of eight letters, with their forms 15 MB.
 KEPT_CODES_MAX: Final = 1 << 19
 KEPT_ENTRIES_MAX: Final = 1 << 17
+# Of the tables that find them, whose room is for the occurrences of a batch: most have 10 MB at most.
+KEPT_TABLES_BYTES_MAX: Final = 32 << 20
 
 
 class DistinctWords:
@@ -48,6 +50,11 @@ class DistinctWords:
     def code_count(self) -> int:
         """How many code points all of them have."""
         return int(self._starts[self._count])
+
+    @property
+    def table_bytes(self) -> int:
+        """How many bytes its tables take."""
+        return sum(table.nbytes for table in (self._slots, self._hashes, self._starts, self._store))
 
     def find(self, codes: Codes, starts: Ints, lengths: Ints) -> tuple[Ints, list[str]]:
         """Return which word is at each place, and the words that are new."""
@@ -104,7 +111,8 @@ class KnownTexts:
     @property
     def is_small(self) -> bool:
         """May it be kept?"""
-        return self._distinct.code_count <= KEPT_CODES_MAX and len(self.entries) <= KEPT_ENTRIES_MAX
+        is_small = self._distinct.code_count <= KEPT_CODES_MAX and len(self.entries) <= KEPT_ENTRIES_MAX
+        return is_small and self._distinct.table_bytes <= KEPT_TABLES_BYTES_MAX
 
     def find(self, codes: Codes, starts: Ints, lengths: Ints) -> Ints:
         """Return the place of each text."""

@@ -168,6 +168,22 @@ def test_pages_that_are_new_within_seconds_are_told_together_and_one_that_has_ch
     assert not any(actor.observe().untold for actor in mesh.actors.values())
 
 
+def test_pages_that_change_at_once_cost_a_message_for_each_receiver() -> None:
+    pages = [document(number, f"text {number}") for number in range(40)]
+    mesh = Mesh(*pages)
+    for stamp, text in ((1.0, "text"), (2.0, "another text")):
+        mesh.told.clear()
+        changed = [msgspec.structs.replace(page, text=f"{text} of {page.url}") for page in pages]
+        for peer in PEERS:
+            ours = [page for page in changed if peer in VIEW.team_of(slot_of(page))]
+            news = [(slot_of(page), page.url, Stamp(1, stamp), page) for page in ours]
+            mesh.tell(peer, PagesCommitted(tuple(news)))
+        mesh.rest()
+    gone = [message for _, _, message in mesh.told if not all(page.is_there for page in message.pages)]
+    assert sum(not page.is_there for message in gone for page in message.pages) == len(pages)
+    assert len(gone) <= len(PEERS) ** 2
+
+
 def test_an_english_page_under_ko_gives_way_to_its_twin_under_en() -> None:
     twins = [
         Document(f"http://site.test/{tag}/guide", "t", text="the same", fetched_at=1.0, language="en")

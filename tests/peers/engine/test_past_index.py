@@ -52,6 +52,23 @@ def test_repeats_are_looked_for_once_for_a_state_of_both_indexes() -> None:
     assert [each.tolist() for each in repeats.of(present.snapshot(), past.snapshot())] == [[0]]
 
 
+def test_a_thread_that_looks_at_another_state_meanwhile_changes_nothing_for_who_asked() -> None:
+    """What was found was returned from where another thread may put what it has found."""
+    nothing = Index(MemoryStorage()).snapshot()
+    repeats = Repeats()
+    found = repeats.of(nothing, nothing)
+
+    class Meanwhile(int):
+        def __eq__(self, other: object) -> bool:
+            repeats._found = (7, 7), [np.zeros(1, np.uint8)]
+            return super().__eq__(other)
+
+        __hash__ = int.__hash__
+
+    repeats._found = (Meanwhile(nothing.generation), nothing.generation), found
+    assert repeats.of(nothing, nothing) is found
+
+
 @pytest.mark.parametrize(
     ("n_begun", "n_ended", "n_both"), [(0, 0, 0), (500, 0, 0), (900, 700, 1), (700, 900, 600)]
 )

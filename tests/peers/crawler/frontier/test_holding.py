@@ -55,7 +55,7 @@ from peers.handover.mirror import (
     SILENT_S,
 )
 from peers.handover.wire_messages import ItemsChanged, ItemsKept, SendItems
-from peers.storage.messages import LinkTextsChanged
+from peers.storage.messages import LinkTextsChanged, PageStored, StorePage
 from tests.helpers import (
     ME,
     NOTHING_STORED,
@@ -383,6 +383,25 @@ def test_what_has_changed_is_shared_only_when_the_team_has_kept_it() -> None:
     for peer in (OTHER, "third"):
         desk.tell(ItemsKept(change.batch), "controller", peer)
     assert desk.observe().is_shared
+
+
+def test_a_visit_that_ends_when_others_know_of_another_is_told_in_time() -> None:
+    """With nothing else to be told, its news waited for another turn, however late, and passed for told."""
+    desk = team_desk().with_home_asked(origin=MINE)
+    desk.tell(fetched(f"{MINE}/", started_at=desk.now))
+    sends = desk.tell(parsed(f"{MINE}/"), "parser")
+    items = encode_items(Items(visited=(stored_item(f"{MINE}/"),)))
+    desk.tell(ItemsChanged(9, desk.now, items), "controller", OTHER)
+    (stored,) = of_kind(sends, StorePage)
+    for _ in range(2):
+        desk.wake(COMPANY_S)
+        keep(desk)
+    assert desk.observe().is_shared
+    desk.controller._links._unsent[OTHER].append(FoundLink(f"{THEIRS}/1"))  # until the commit
+    desk.tell(PageStored(f"{MINE}/", stored.page.stamp), "cell")
+    desk.controller.before_commit(desk.now)
+    assert not desk.observe().is_shared
+    assert desk.controller.wake_at() <= desk.now + COMPANY_S
 
 
 def test_nobody_waits_for_a_member_that_died() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice, product
+
 import pytest
 
 from peers.engine.excerpts.sections import Outline, Section
@@ -132,3 +134,16 @@ def test_headings_of_a_hostile_page_cost_linear_time() -> None:
         )
 
     assert seconds(40_000) < 40 * max(seconds(4_000), 0.001)
+
+
+def test_headings_that_were_made_to_share_a_place_cost_no_more_than_others() -> None:
+    """The highest bit that told places apart could be turned in two characters in a row, unnoticed."""
+
+    def seconds(headings: list[str]) -> float:
+        lines = "\n".join(headings)
+        page = Document("http://a.test/", headings=lines, text="\n".join([lines] * 25))
+        return processor_seconds(lambda: Outline(page, page.text).section_at(0), 3)
+
+    turned = [chr(0x4E00 | bit << 18) + chr(0x4E01 | bit << 18) for bit in (0, 1)]
+    alike = list(map("".join, islice(product(turned, repeat=10), 950)))
+    assert seconds(alike) < 5 * max(seconds([f"{number:020}" for number in range(950)]), 0.001)

@@ -10,6 +10,7 @@ from peers.engine.pages.document import Document
 from peers.engine.postings import word_numbers
 from peers.engine.postings.word_numbers import (
     KEPT_CODES_MAX,
+    KEPT_TABLES_BYTES_MAX,
     NO_ENTRY,
     DistinctWords,
     KnownWords,
@@ -91,6 +92,15 @@ def test_words_are_kept_for_one_at_a_time_until_they_are_too_many() -> None:
     return_known(known)
     assert borrow_known() is known
     found_in(known.words, [f"{number:064}" for number in range(KEPT_CODES_MAX // 64 + 1)])
+    return_known(known)
+    assert borrow_known() is not known
+
+
+def test_tables_that_one_large_text_has_made_large_are_not_kept() -> None:
+    word_numbers._kept.clear()
+    known = borrow_known()
+    starts = np.zeros(KEPT_TABLES_BYTES_MAX // 32, np.int64)  # of so many occurrences of one word
+    known.words.find(codes_of("a"), starts, starts + 1)
     return_known(known)
     assert borrow_known() is not known
 
