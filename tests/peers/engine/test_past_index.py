@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,12 +73,12 @@ def test_versions_of_one_content_at_whole_seconds_are_told_apart_without_sorting
     """As an import of pages brings them that are all the same: a million took seconds."""
     n = 10_000
     seconds = 1.7e9 + np.arange(2.0 * n)
-    same = SimpleNamespace(
+    same: Any = SimpleNamespace(
         live=np.ones(n, np.uint8), segment=SimpleNamespace(contents=np.full(n, 7, np.uint64))
     )
     begun, ended = (
         _marks(same, times)[1] for times in (seconds[::2], np.append(seconds[1:-1:2], seconds[0]))
-    )  # type: ignore[arg-type]
+    )
     sorted_ones: list[int] = []
 
     def intersect(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
