@@ -26,7 +26,7 @@ LONGEST = $(patsubst %,tests/live/test_%.py,campaign backup lab_launch lying_mem
   damaged_table)
 LIVE = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell grep -rl 'mark.live' tests --include='test_*.py')))
 test: computing
-	$(MAKE) --jobs 2 lint live
+	$(MAKE) --jobs 2 lint live || { echo 'lint or a live test has failed: see above, or "make lint"' >&2; exit 1; }
 	$(BIN)/pytest -m 'timed and not more' --durations 20 $(LIVE)
 
 live: kernels

@@ -21,7 +21,7 @@ COMMANDS: Final = {
     ),
     "report": LateCommand(
         "simulations.web_reports.commands:app",
-        "Look at crawls: their pages, texts, titles, elements, links and duplicates.",
+        "Look at crawls: pages, texts, titles, elements, links, duplicates; how alike linked pages are.",
     ),
     "log": LateCommand(
         "simulations.traces.log_commands:app",

@@ -83,6 +83,7 @@ def view_of_span(
 
 
 _CELLS_A_MARK: Final = 4  # of each table of bits: an eighth to a quarter of them are taken
+_ODD: Final = np.int64(0x1E3779B97F4A7C15)  # spreads times in whole seconds, which end in zeros, over a mark
 
 
 class _Part(NamedTuple):
@@ -143,7 +144,7 @@ def _marks(each: LiveSegment, times: NDArray[np.float64]) -> tuple[NDArray[np.in
     """Return the live documents that have a main text, with marks of content and time."""
     documents = np.flatnonzero((each.live != 0) & (each.segment.contents != 0))
     contents = each.segment.contents[documents].view(np.int64)
-    return documents, contents ^ np.ascontiguousarray(times[documents], "<f8").view(np.int64)
+    return documents, contents ^ _ODD * np.ascontiguousarray(times[documents], "<f8").view(np.int64)
 
 
 def _common(begun: NDArray[np.int64], ended: NDArray[np.int64]) -> NDArray[np.int64]:

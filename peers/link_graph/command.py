@@ -31,9 +31,9 @@ def backlinks(
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
-    """List the pages of the mesh that link to one.
+    r"""List the pages of the mesh that link to one.
 
-    The mesh has to keep its link graph: [link_graph] of its policy.
+    The mesh has to keep its link graph: \[link_graph] of its policy.
 
     First the newest of each domain, then the next of each, those of the page's own domain last. Of a domain
     up to 32 are listed, of up to 256 domains; where there are more, the numbers are estimates.

@@ -24,9 +24,9 @@ def hubs(
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
-    """List hubs and authorities around the first results of a search.
+    r"""List hubs and authorities around the first results of a search.
 
-    The mesh has to keep its links: [link_graph] in its policy. Links within a domain do not count.
+    The mesh has to keep its links: \[link_graph] in its policy. Links within a domain do not count.
     """
     with GatewayClient(gateway) as client:
         told = client.hubs(query, limit)

@@ -28,9 +28,9 @@ def ranks(
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
-    """List the pages and hosts of the mesh with the highest PageRank.
+    r"""List the pages and hosts of the mesh with the highest PageRank.
 
-    The mesh has to rank its pages: `ranks = true` in [link_graph] of its policy. The rank of a page is 1 at
+    The mesh has to rank its pages: `ranks = true` in \[link_graph] of its policy. The rank of a page is 1 at
     most in the mean of all pages, that of a host the sum of its pages' ranks.
     """
     with GatewayClient(gateway) as client:

@@ -96,7 +96,7 @@ def locality(
         int, typer.Option(min=1, help="The most pages looked at; a million take some 3 GB in the end.")
     ] = WORDED_PAGES_MAX,
     workers: WorkersOption = 0,
-    seed: Annotated[int, typer.Option(help="Decides which pairs of pages are drawn.")] = 7,
+    seed: Annotated[int, typer.Option(min=0, help="Decides which pairs of pages are drawn.")] = 7,
     as_json: JsonOption = False,
 ) -> None:
     """Show how alike linked pages are, by their words, beside pages of one parent and any two pages.

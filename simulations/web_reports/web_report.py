@@ -68,7 +68,7 @@ class RepeatReport(msgspec.Struct, frozen=True):
 
     ours: int  # title, main text and boilerplate are equal word for word
     book: int  # the most frequent words of the main text are, in that order, up to 2,048 bytes
-    both: int  # repeat an earlier page by either
+    both: int  # repeat an earlier page by each of the two
     only_ours: int
     only_book: int
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.live import loaded_processes
 from tests.live.lab_process import COMMAND, tianmesh
-from tests.live.loaded_processes import Popen
+from tests.live.loaded_processes import Order, Popen, Source
 
 pytestmark = pytest.mark.live
 
@@ -47,3 +49,14 @@ def test_what_is_no_usual_command_is_started_anew() -> None:
     with Popen([sys.executable, "-c", "print(1)"], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.read() == b"1\n"
+
+
+def test_a_source_that_ends_or_answers_too_late_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of a child that came too late would be taken for that of the next one."""
+    ours, theirs = socket.socketpair()
+    source = Source(ours)
+    monkeypatch.setattr(loaded_processes, "_sources", [source])
+    theirs.close()
+    with pytest.raises((EOFError, OSError)):
+        source.begin(Order(["peers.cli"], "/", {}, False, ""), (0, 1, 2))
+    assert loaded_processes._sources == []

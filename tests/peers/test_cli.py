@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points, version
 from typing import Any
 
 import pytest
 import typer
+from rich.text import Text
 from typer.testing import CliRunner
 
 from peers import application
@@ -69,6 +71,29 @@ def test_each_command_is_listed_with_the_beginning_of_its_help() -> None:
         sentence = re.search(rf"^│ {name} +(.+?) +│$", listed, re.MULTILINE)
         assert sentence, name
         assert help_text.startswith(sentence[1]), name
+
+
+def help_texts(command: Any, name: str = "tianmesh") -> Iterator[tuple[str, str]]:
+    """Yield the texts of the help of a command and of those below it."""
+    for text in (command.help, command.epilog, *(getattr(each, "help", "") for each in command.params)):
+        yield name, text or ""
+    if isinstance(command, typer.core.TyperGroup):
+        context = typer.Context(command)
+        for each in command.list_commands(context):
+            yield from help_texts(command.get_command(context, each), f"{name} {each}")
+
+
+def test_no_text_of_the_help_loses_what_stands_in_brackets() -> None:
+    """They are markup of rich, where they are not escaped: `[link_graph]` was shown as nothing."""
+    texts = list(help_texts(typer.main.get_command(app)))
+    assert len(texts) > 500
+    lost = [
+        (name, part)
+        for name, text in texts
+        for part in re.findall(r"(?<!\\)\[[^\]]*\]", text)
+        if part not in Text.from_markup(text).plain
+    ]
+    assert lost == []
 
 
 @pytest.mark.parametrize("words", [["lab", "--help"], ["config", "--help"], ["bootstrap", "--help"]])

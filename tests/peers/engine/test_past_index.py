@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from mesh.slot_limits import SLOTS_MAX
 from peers.engine.files.storage import MemoryStorage
 from peers.engine.index import Index
 from peers.engine.pages.document import Document
 from peers.engine.pages.past import Lifetime, PastPage, TimeSpan
-from peers.engine.past_index import Repeats, _common, settle, view_of_span
+from peers.engine.past_index import Repeats, _common, _marks, settle, view_of_span
 
 URL = "http://a.test/"
 
@@ -78,3 +82,26 @@ def test_what_is_in_both_is_found_without_sorting_all(n_begun: int, n_ended: int
     begun, ended = marks[:n_begun], marks[n_begun:]
     ended[:n_both] = begun[:n_both]
     assert _common(begun, ended).tolist() == sorted(set(begun.tolist()) & set(ended.tolist()))
+
+
+def test_versions_of_one_content_at_whole_seconds_are_told_apart_without_sorting_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As an import of pages brings them that are all the same: a million took seconds."""
+    n = 10_000
+    seconds = 1.7e9 + np.arange(2.0 * n)
+    same: Any = SimpleNamespace(
+        live=np.ones(n, np.uint8), segment=SimpleNamespace(contents=np.full(n, 7, np.uint64))
+    )
+    begun, ended = (
+        _marks(same, times)[1] for times in (seconds[::2], np.append(seconds[1:-1:2], seconds[0]))
+    )
+    sorted_ones: list[int] = []
+
+    def intersect(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+        sorted_ones.append(len(one) + len(other))
+        return np.array(sorted({*one.tolist()} & {*other.tolist()}), np.int64)
+
+    monkeypatch.setattr(np, "intersect1d", intersect)
+    assert len(_common(begun, ended)) == 1
+    assert sorted_ones[0] < n

@@ -99,3 +99,7 @@ def test_the_demo_web_is_reported_for_programs_and_people() -> None:
     shown = CliRunner().invoke(app, ["locality", str(DEMO_WARC)])
     assert "linked from one page" in shown.stdout
     assert "2 links apart" in shown.stdout
+
+
+def test_a_seed_below_zero_is_wrong_usage() -> None:
+    assert CliRunner().invoke(app, ["locality", str(DEMO_WARC), "--seed", "-1"]).exit_code == 2

@@ -80,6 +80,11 @@ def test_no_reason_is_half_in_english() -> None:
     assert [each for each in said if re.search(r"[A-Za-z]{2,}", NO_PROSE.sub("", each))] == []
 
 
+def test_numbers_stand_apart_from_chinese_characters() -> None:
+    """As in all texts of the pages; spans and times have a number in front."""
+    assert [each for each in reasons() if re.search(r"[一-鿿][0-9]|[0-9][一-鿿]", each)] == []
+
+
 def test_what_searches_wait_for_is_told_in_both_languages() -> None:
     told = ReadinessTold(
         7, Coverage(50_000, 48_796, 1_204), (Lacking("ann", 1, True), Lacking("bob", 3, False)), 1_200
