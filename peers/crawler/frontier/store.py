@@ -71,7 +71,7 @@ ROWS_PER_TURN: Final = 4_000  # that are looked through for what another peer la
 ITEM_BYTES: Final = 24  # of an item besides its texts
 # News of pages waits so long for news of a host of its slot: mostly that it was asked for the next one. What
 # comes of pages is safe until then: where it was found it counts as done when the team has it.
-COMPANY_S: Final = 3.0
+COMPANY_S: Final = 2.0
 
 
 class HeldBack(NamedTuple):
@@ -197,7 +197,7 @@ class FrontierStore:
         if not changes:
             return
         self._frontier.url_changes = {}
-        changed, due_s = self._changed, self.now + COMPANY_S
+        changed, due_s = self._changed, self.now
         for key in changes:
             slot = key[:2]
             if slot not in changed:
