@@ -203,7 +203,8 @@ class Controller(StoreActor):
                 self._visits.unread_robots.read(message, now)
                 sends = self._explain(self._explainer.take_waiting(message), now, message)
             case LinksFound():
-                sends = self._take_links(source, message, now)
+                sends = self._links.take_in(source, message, now)
+                self._visits.clocks.recall_seeds(message.links, now)
             case DemandTold() | HastenUrls():
                 sends = self._wishes.take(source, message, now)
             case LinksAccepted(batch):
@@ -281,8 +282,8 @@ class Controller(StoreActor):
         )
         if (sites := self._visits.sites) is not None and sites.check_at_s < at:
             at = sites.check_at_s
-        if self._store.now < self._store.company_due_s < at:  # it is a change then, which a commit tells
-            at = self._store.company_due_s
+        if self._store.now < self._store.released_due_s < at:  # it is a change then, which a commit tells
+            at = self._store.released_due_s
         licensed_until, fetch_at = self._licensed_until_s, self._fetch_at_s
         if -inf < licensed_until < at and len(self._visits):
             at = licensed_until
@@ -301,7 +302,6 @@ class Controller(StoreActor):
             sends += self._flush(now)
             if is_settling and self._fetch_at_s > now + IDLE_HORIZON_S and not len(self._visits):
                 self._fetch_at_s = self._visits.next_time()  # nothing else has it looked for
-            self._store.note_url_changes()  # some perhaps behind the last pledge: no later turn may come soon
         sends += self._keeper.before_commit(now)
         if self._mirror.has_pledges:
             sends += self._redeem(self._mirror.redeem())
@@ -354,8 +354,6 @@ class Controller(StoreActor):
         if self._limit.is_given:
             self._take_part()
         sends = self._begin_visits(now)
-        if self._frontier.url_changes:
-            self._store.note_url_changes()
         if self._mirror.has_pledges:
             sends += self._redeem(self._mirror.redeem())
         sends += self._keeper.end_turn(now)
@@ -452,12 +450,6 @@ class Controller(StoreActor):
             self._visits.outcomes[reason] += 1
         return sends or []
 
-    def _take_links(self, source: Address, message: LinksFound, now: float) -> list[Send]:
-        sends = self._links.take_in(source, message, now)
-        if self._visits.clocks.recall_seeds(message.links, now):
-            self._store.tell_all_at_once()  # a person waits until the team has them
-        return sends
-
     def _is_to_flush(self) -> bool:
         """Have finished pages no links that wait for a commit, or are they many?"""
         return self._pages.is_full or (self._pages.has_finished and not self._links.has_unsent)
@@ -524,13 +516,13 @@ class Controller(StoreActor):
         self._stop_check_s = inf
         if not self._stopping:
             return []
-        self._store.tell_at_once(self._stopping)
+        self._store.release_at_once(self._stopping)
         busy = self._visits.slots() | self._pages.slots() | self._visits.lending.slots(now)
         for key in list(self._store.held_back):
             slot = slot_in(key)
             if self._stopping.get(slot, inf) + STOP_PATIENCE_S <= now:
                 self._store.release(key)
-                self._store.tell_at_once([slot])
+                self._store.release_at_once([slot])
             else:
                 busy.add(slot)
         stopped = [slot for slot in self._stopping if slot not in busy]
@@ -562,7 +554,7 @@ class Controller(StoreActor):
 
     def _is_shared(self) -> bool:
         """Have the teams heard of all that has changed here?"""
-        return self._mirror.is_idle and not self._store.waits_for_company
+        return self._mirror.is_idle and not self._store.has_released
 
     def _is_anything_due(self, until_s: float = -inf) -> bool:
         """Is anything queued that is to be asked for, or due again by then, within the policy's limits?"""

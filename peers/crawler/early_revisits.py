@@ -72,14 +72,19 @@ class EarlyRevisits:
         return True
 
     def since(self, what: bytes, value: int, now: float) -> float:
-        """Return since when something has a value, as far as is known: now if it had another before."""
+        """Return since when something has a value: always in a new folder, now if it was another before.
+
+        Who has pages and has never noted it is from before such notes: it was another.
+        """
         noted = self._table.get(what)
+        is_new = noted is None and not any(self._frontier.rows_from(b"", 1))
         if noted is not None:
             before, since_s = _SINCE.unpack(noted)
             if before == value:
                 return float(since_s)
-        self._table.put(what, _SINCE.pack(value, now))
-        return now
+        since_s = -inf if is_new else now
+        self._table.put(what, _SINCE.pack(value, since_s))
+        return since_s
 
     def do_some(self, now: float) -> None:
         """Look at the next rows."""

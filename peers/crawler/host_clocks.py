@@ -93,18 +93,13 @@ class HostClocks:
         delay_s = politeness.delay_s([self.settings.crawl_delay_max_s], self.settings, rule)
         self._frontier.recall(slot, politeness.recalled(record, self.settings, delay_s, now))
 
-    def recall_seeds(self, links: Iterable[FoundLink], now: float) -> bool:
-        """Ask the hosts of seeds that were given up before their time; some may be no URLs.
-
-        Returns:
-          Are there any seeds among the links?
-        """
-        seeds = [link.url for link in links if link.is_ahead and not link.depth and has_host(link.url)]
+    def recall_seeds(self, links: Iterable[FoundLink], now: float) -> None:
+        """Ask the hosts of seeds that were given up before their time; some may be no URLs."""
+        seeds = (link.url for link in links if link.is_ahead and not link.depth and has_host(link.url))
         for host in dict.fromkeys(map(host_of, seeds)):
             state = self._frontier.find(host)
             if state is not None:
                 self.recall(state.slot, state.record, now)
-        return bool(seeds)
 
     def note_question(self, states: Iterable[HostState], now: float) -> None:
         """Let the delay of hosts that are being asked begin, in case we die before the answer.

@@ -593,7 +593,7 @@ class PagesInProgress:
         if key in self._store.held_back:
             if not self._store.is_released(key):
                 return None
-            self._store.tell_at_once((page.state.slot,))  # the visit before is safe, this one not yet
+            self._store.release_at_once((page.state.slot,))  # the visit before is safe, this one not yet
         self._store.hold_back(key, HeldBack(row, page.taken.url))
         return key
 

@@ -203,15 +203,6 @@ class ItemStore:
     def has_changes(self) -> bool:
         return bool(self._changes)
 
-    @property
-    def changes_mark(self) -> int:
-        """See `MirroredStore`: nothing waits here."""
-        return 0
-
-    def has_given(self, mark: int) -> bool:
-        """See `MirroredStore`."""
-        return True
-
     def note_changes(self, *, is_wanted: bool) -> None:
         """See `MirroredStore`."""
         if is_wanted != (self._changes is not None):

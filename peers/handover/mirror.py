@@ -45,7 +45,6 @@ class Pledge:
     sends: tuple[Send, ...] = ()
     keys: tuple[bytes, ...] = ()  # of rows that the others may hear of then
     shipped_to: float = inf  # the number of the last shipment that it waits for
-    mark: int = 0  # of the changes before it, see `handover.store.MirroredStore`
 
 
 class Mirror:
@@ -68,7 +67,7 @@ class Mirror:
         self._silent_until_s: dict[str, float] = {}
         self._numbers = numbers_of(life)
         self._last = 0  # number drawn
-        self._unshipped: deque[Pledge] = deque()  # in the order of their marks
+        self._unshipped: list[Pledge] = []
         self._unkept: deque[Pledge] = deque()  # in the order of shipping
         self._by_batch: dict[int, list[Pledge]] = defaultdict(list)
         self.shipped_count = 0  # items, once for each member
@@ -141,8 +140,7 @@ class Mirror:
     @property
     def has_news(self) -> bool:
         """Is there anything to ship?"""
-        unshipped = self._unshipped
-        return self._store.has_changes or (bool(unshipped) and self._store.has_given(unshipped[0].mark))
+        return self._store.has_changes or bool(self._unshipped)
 
     def ship(self, now: float) -> list[Send]:
         """Send rows that have changed as they are at this commit; the pledges made so far wait for them."""
@@ -157,26 +155,15 @@ class Mirror:
             else:
                 sends += self._ship_to(peer, keys, now)
         sends += self._send_due(now)
-        while self._unshipped and self._store.has_given(self._unshipped[0].mark):
-            self._begin_waiting(self._unshipped.popleft())
+        for pledge in self._unshipped:
+            pledge.shipped_to = self._last
+        self._unkept.extend(self._unshipped)
+        self._unshipped.clear()
         return sends
-
-    def _begin_waiting(self, pledge: Pledge) -> None:
-        """Let a pledge wait for all shipments so far."""
-        pledge.shipped_to = self._last
-        self._unkept.append(pledge)
-
-    def _ship_first(self, pledge: Pledge) -> None:
-        """Let a pledge wait for the changes so far to be shipped."""
-        pledge.shipped_to, pledge.mark = inf, self._store.changes_mark
-        self._unshipped.append(pledge)
 
     def pledge(self, pledge: Pledge) -> None:
         """Take a pledge; redeem it once all changes before it are kept, and its batches are accepted."""
-        if self._unshipped or self._store.has_changes or not self._store.has_given(self._store.changes_mark):
-            self._ship_first(pledge)
-        else:
-            self._begin_waiting(pledge)
+        self._unshipped.append(pledge)
         for batch in pledge.batches:
             self._by_batch[batch].append(pledge)
 
@@ -199,11 +186,13 @@ class Mirror:
             for other in others:
                 self._by_batch[other].append(pledge)
             if pledge.shipped_to == -inf:
-                self._ship_first(pledge)
+                pledge.shipped_to = inf
+                self._unshipped.append(pledge)
             # Else it waits for a shipment that is older than these links: it has to wait for the next.
             elif pledge.shipped_to < inf:
                 self._unkept.remove(pledge)
-                self._ship_first(pledge)
+                pledge.shipped_to = inf
+                self._unshipped.append(pledge)
 
     def redeem(self) -> list[Pledge]:
         """Return the pledges of which everything is kept and accepted."""

@@ -7,7 +7,7 @@ looked at that have changed since it was asked for last. What an item's id is sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final, NamedTuple
@@ -89,7 +89,6 @@ class SlotDigests:
         ids_in: Callable[[int], Iterable[bytes]],
         id_of: Callable[[bytes], bytes | None],
         changed_max: int = CHANGED_MAX,
-        untold_in: Callable[[int], Collection[bytes]] = lambda slot: (),
     ) -> None:
         """Begin with none.
 
@@ -97,13 +96,11 @@ class SlotDigests:
           slot_at: where in a key the slot is, two bytes big-endian.
           ids_in: returns the ids of all items of a slot.
           id_of: returns the id of the item in the row with this key; None when there is no such row.
-          untold_in: returns keys of a slot's rows that count as they were, until others hear of them.
         """
         self._slot_at = slot_at
         self._ids_in = ids_in
         self._id_of = id_of
         self._changed_max = changed_max
-        self._untold_in = untold_in
         self._known: dict[int, _Known] = {}
         self._n_changed = 0
 
@@ -128,20 +125,16 @@ class SlotDigests:
             known = self._known[slot] = _combined(self._ids_in(slot))
         elif known.changed:
             self._n_changed -= len(known.changed)
-            self._bring_up_to_date(known, self._untold_in(slot))
-            self._n_changed += len(known.changed)
+            self._bring_up_to_date(known)
         return SlotDigest(known.number.to_bytes(DIGEST_BYTES, "little"), known.n_items)
 
-    def _bring_up_to_date(self, known: _Known, untold: Collection[bytes]) -> None:
-        changed, known.changed = known.changed, {}
-        for key, before in changed.items():
-            if key in untold:
-                known.changed[key] = before
-                continue
+    def _bring_up_to_date(self, known: _Known) -> None:
+        for key, before in known.changed.items():
             for item_id, change in ((before, -1), (self._id_of(key), +1)):
                 if item_id is not None:
                     known.number ^= int.from_bytes(item_id, "little")
                     known.n_items += change
+        known.changed.clear()
 
 
 def _combined(ids: Iterable[bytes]) -> _Known:

@@ -164,18 +164,11 @@ class MirroredStore(Store, Protocol):
     def has_changes(self) -> bool:
         """Has anything changed that was not taken by `take_changes`?"""
 
-    @property
-    def changes_mark(self) -> int:
-        """Return a mark of all that has changed so far: later marks are not less."""
-
-    def has_given(self, mark: int) -> bool:
-        """Has `take_changes` returned all that waits longer than since then, for company of other news?"""
-
     def note_changes(self, *, is_wanted: bool) -> None:
         """Remember changes from now on, or none if there is nobody to hear of them."""
 
     def take_changes(self) -> Collection[bytes]:
-        """Return the keys of rows that have changed, of which others are to hear now; forget that they have.
+        """Return the keys of all rows that have changed, in that order, and forget that they have.
 
         A key begins with its slot, two bytes big-endian.
         """

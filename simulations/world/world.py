@@ -119,14 +119,14 @@ class MessageTally:
 
 @dataclass(slots=True)
 class Traffic:
-    """The messages that crossed the wires, by kind. A multicast counts once for every receiver."""
+    """What crossed wires: messages by kind, else envelopes. A multicast counts for each receiver."""
 
     sent: dict[str, MessageTally] = field(default_factory=dict)
     envelopes: int = 0  # each with the messages that left together for one receiver
     repeated: int = 0  # envelopes brought twice by the network
-    delivered: int = 0
+    delivered: int = 0  # envelopes, as those lost and refused
     lost: int = 0  # by the network, or sent to a peer that is down or unknown
-    refused: int = 0  # no frame of this version, or for an actor that does not take it from others
+    refused: int = 0  # with a frame of another version, or for an actor that does not take it from others
 
     def total(self) -> MessageTally:
         """All envelopes, and their bytes."""
@@ -191,7 +191,8 @@ class World:
           network: decides on delay and loss.
           commit_s: from a promise to the commit that lets it out.
           start_s: what the clock shows first, in seconds of the mesh clock.
-          read_frames: of each kind of message so many are decoded where they arrive.
+          read_frames: of each kind of message so many are decoded where they arrive, and all that the
+            event which reaches that number has for the same peer.
         """
         self.now = start_s
         self.traffic = Traffic()
@@ -216,7 +217,7 @@ class World:
 
     @property
     def in_flight(self) -> int:
-        """Frames on their way, those that are held back too."""
+        """Envelopes on their way, those that are held back too."""
         held = [event for peer in self._peers.values() for event in peer.held or ()]
         held += [event for events in self._clogs.values() for event in events]
         on_their_way = sum(act == self._arrive for _, _, act, _ in self._events)
@@ -224,7 +225,7 @@ class World:
 
     @property
     def unbalanced(self) -> int:
-        """Frames that were sent, but are neither on their way nor were delivered, lost or refused: none."""
+        """Envelopes that were sent, but are neither on their way nor delivered, lost or refused: none."""
         traffic = self.traffic
         ended = traffic.delivered + traffic.lost + traffic.refused
         return traffic.total().messages + traffic.repeated - ended - self.in_flight

@@ -11,6 +11,7 @@ from peers.handover.item_store import ItemStore
 from peers.handover.keeper import Keeper
 from peers.handover.messages import SlotsDiffer
 from peers.handover.mirror import Mirror
+from peers.handover.settings import HandoverSettings
 from peers.handover.store import HolderStatistics, StoreActor, StoreDeclaration
 from peers.vitals import store_counts
 from simulations.faults.machine import Machine
@@ -24,6 +25,7 @@ from tests.simulations.machines import PlayedMesh
 SLOTS = 64
 REST_S = 120.0  # within which a mesh has moved all that is to be moved, by far
 REPLICATED_S = 1.0  # within which the standby has what the owner got
+COMPARED_S = HandoverSettings().compare_every_s  # within which so few slots are all compared once
 
 
 class Score(Message, frozen=True):
@@ -198,7 +200,7 @@ def test_a_further_store_is_compared_and_what_was_lost_comes_back() -> None:
             differ = SlotsDiffer(other, encode_slot_list([slot], SLOTS))
             mesh.world.deliver(Address(peer, "scores"), Address(peer, "handover"), differ)
     assert len(set(losers)) == 3
-    mesh.pass_time(60.0)
+    mesh.pass_time(COMPARED_S)
     mesh.rest()
     mesh.check()
 

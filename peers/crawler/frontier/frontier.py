@@ -47,7 +47,6 @@ from peers.crawler.frontier.keys import (
     ITEM_KINDS,
     KIND_AT,
     URL,
-    URL_KINDS,
     host_in,
     host_key,
     is_queued,
@@ -109,9 +108,8 @@ class Frontier:
         self.changed_texts = ChangedTexts(table)
         self.slots = FilledSlots(self._table, self.changed_texts)
         self.texts = TextRows(self._table, self.slots, self.changed_texts)
-        # Keys of rows of kind h and r that were changed here, not by merging; None while nobody cares.
+        # Keys of rows of kind u, a, h and r that were changed here, not by merging; None while nobody cares.
         self.changes: dict[bytes, None] | None = None
-        self.url_changes: dict[bytes, None] = {}  # the same of kind u and a, and of hosts that are new
 
     def change_settings(self, settings: CrawlSettings) -> None:
         """Go by these settings from now on."""
@@ -142,7 +140,7 @@ class Frontier:
         keys, texts = url_and_texts_keys([link.slot for link in links], marks)
         wanted = keys + [key for link, key in zip(links, texts, strict=True) if link.entries]
         rows = dict(zip(wanted, self._table.get_many(wanted), strict=True))
-        changes = {} if self.changes is None else self.url_changes  # as `note_change`, for many
+        changes = {} if self.changes is None else self.changes  # as `note_change`, for many
         unwritten: dict[bytes, bytes] = {}
         grown: dict[HostState, None] = {}
         for link, mark, key, texts_at in zip(links, marks, keys, texts, strict=True):
@@ -281,7 +279,7 @@ class Frontier:
     def note_change(self, key: bytes) -> None:
         """Have the others hear of a row, if there are any."""
         if self.changes is not None:
-            (self.url_changes if key[KIND_AT] in URL_KINDS else self.changes)[key] = None
+            self.changes[key] = None
 
     def retry(self, state: HostState, taken: QueuedUrl) -> None:
         """Queue a URL that was taken once more, behind the others of its depth."""

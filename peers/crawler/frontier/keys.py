@@ -29,7 +29,6 @@ _TRAPS: Final = b"t"
 _QUEUE: Final = b"q"
 KIND_AT: Final = 2
 ITEM_KINDS: Final = TEXTS + HOST + ROBOTS + URL  # what other peers get, in order
-URL_KINDS: Final = TEXTS + URL  # of these, what is of pages, and not of hosts
 _HOST_AT: Final = 3
 _DUE_AT: Final = 11  # in the key of a queue entry: whole seconds, 0 for a new URL
 _RANK_AT: Final = 15

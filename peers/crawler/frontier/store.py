@@ -11,7 +11,6 @@ others, who are shown the URL as it was before: due. So who takes over after our
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import islice, takewhile
 from math import inf, isfinite
 from typing import Final, NamedTuple
 
@@ -69,8 +68,8 @@ from peers.handover.wire_messages import CHANGES_MAX
 PART_BYTES: Final = 128 << 10  # of items in a part: some 1,200, which take 10 ms to merge
 ROWS_PER_TURN: Final = 4_000  # that are looked through for what another peer lacks: some 8 ms
 ITEM_BYTES: Final = 24  # of an item besides its texts
-# News of pages waits so long for news of a host of its slot: mostly that it was asked for the next one. What
-# comes of pages is safe until then: where it was found it counts as done when the team has it.
+# News of a page that is done, which is safe with the team, waits so long for other news of its slot: mostly
+# that its host is asked for the next one.
 COMPANY_S: Final = 2.0
 
 
@@ -79,14 +78,6 @@ class HeldBack(NamedTuple):
 
     row: bytes
     url: str
-
-
-class _Changed(NamedTuple):
-    """Rows of one slot that have changed, of which others are to hear."""
-
-    number: int  # that those that wait longer have a smaller one of
-    due_s: float
-    keys: dict[bytes, None]
 
 
 class Gathering:
@@ -140,10 +131,8 @@ class FrontierStore:
         # Keys of these that need not be held back any more, by slot, and when others hear of them at the
         # latest; the slot that is due first comes first.
         self._released: dict[bytes, tuple[float, list[bytes]]] = {}
-        self._changed: dict[bytes, _Changed] = {}  # by slot, the one that is due first comes first
-        self._changed_count = 0  # slots that have begun to wait
-        self.company_due_s = inf  # when the first of both counts as a change; inf for none
-        self._digests = SlotDigests(0, self.item_ids, self._id_shown, untold_in=self._untold_in)
+        self.released_due_s = inf  # when the first of them counts as a change; inf for none
+        self._digests = SlotDigests(0, self.item_ids, self._id_shown)
         frontier.tell_changes(self._digests.note)
         self.newly_filled = frontier.slots.newly_filled
 
@@ -175,53 +164,23 @@ class FrontierStore:
         elif key in self.held_back:
             due_s = self.now + COMPANY_S
             self._released.setdefault(key[:2], (due_s, []))[1].append(key)
-            self.company_due_s = min(self.company_due_s, due_s)
+            self.released_due_s = min(self.released_due_s, due_s)
 
     def is_released(self, key: bytes) -> bool:
         """Does a row that is held back wait only for company?"""
         return key in self._released.get(key[:2], (0.0, ()))[1]
 
-    def tell_at_once(self, slots: Iterable[int]) -> None:
-        """Have others hear with the next commit of the rows of these slots that wait only for company."""
-        self.note_url_changes()
-        self._end_waiting([slot.to_bytes(2, "big") for slot in slots], self._frontier.changes)
-
-    def tell_all_at_once(self) -> None:
-        """Do so with the rows of all slots that have changed."""
-        self.note_url_changes()
-        self._end_waiting(list(self._changed), self._frontier.changes)
-
-    def note_url_changes(self) -> None:
-        """Let rows of pages that have changed since the last time wait for company."""
-        changes = self._frontier.url_changes
-        if not changes:
-            return
-        self._frontier.url_changes = {}
-        changed, due_s = self._changed, self.now
-        for key in changes:
-            slot = key[:2]
-            if slot not in changed:
-                self._changed_count += 1
-                changed[slot] = _Changed(self._changed_count, due_s, {})
-            changed[slot].keys[key] = None
-        self.company_due_s = min(self.company_due_s, due_s)
-
-    def _end_waiting(self, slots: Iterable[bytes], changes: dict[bytes, None] | None) -> None:
-        """Add the rows of slots that wait for company to the changes; None when nobody is to hear of them."""
+    def release_at_once(self, slots: Iterable[int]) -> None:
+        """Show others the rows of these slots that wait only for company."""
         for slot in slots:
-            keys = self._changed.pop(slot).keys if slot in self._changed else {}
-            for key in self._released.pop(slot)[1] if slot in self._released else ():
-                if self._show(key):
-                    keys[key] = None
-            if changes is not None:
-                changes.update(keys)
-        dues = [due_s for due_s, _ in islice(self._released.values(), 1)]
-        dues += [each.due_s for each in islice(self._changed.values(), 1)]
-        self.company_due_s = min(dues, default=inf)
+            for key in self._released.pop(slot.to_bytes(2, "big"), (0.0, ()))[1]:
+                self._show(key)
+        self.released_due_s = next((due_s for due_s, _ in self._released.values()), inf)
 
-    def _show(self, key: bytes) -> bool:
+    def _show(self, key: bytes) -> None:
         self._digests.note((key,))
-        return self.held_back.pop(key, None) is not None
+        if self.held_back.pop(key, None) is not None:
+            self._frontier.note_change(key)
 
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
         """Yield all items of these slots with ids that are not in `have`, and all hosts."""
@@ -290,17 +249,7 @@ class FrontierStore:
 
     @property
     def has_changes(self) -> bool:
-        return bool(self._frontier.changes) or self.company_due_s <= self.now
-
-    @property
-    def changes_mark(self) -> int:
-        """See `handover.store.MirroredStore`."""
-        self.note_url_changes()
-        return self._changed_count
-
-    def has_given(self, mark: int) -> bool:
-        """See `handover.store.MirroredStore`."""
-        return next((each.number > mark for each in self._changed.values()), True)
+        return bool(self._frontier.changes) or self.released_due_s <= self.now
 
     @property
     def pledged_count(self) -> int:
@@ -308,16 +257,15 @@ class FrontierStore:
         return len(self.held_back) - sum(len(keys) for _, keys in self._released.values())
 
     @property
-    def waits_for_company(self) -> bool:
-        """Does news of pages wait for company?"""
-        return bool(self._released or self._changed or self._frontier.url_changes)
+    def has_released(self) -> bool:
+        """Does news of pages that are done wait for company?"""
+        return bool(self._released)
 
     def note_changes(self, *, is_wanted: bool) -> None:
         """See `handover.store.MirroredStore`."""
         if not is_wanted:
             self._frontier.changes = None
-            self._frontier.url_changes = {}
-            self._end_waiting([*self._released, *self._changed], None)
+            self.release_at_once([int.from_bytes(slot, "big") for slot in self._released])
         elif self._frontier.changes is None:
             self._frontier.changes = {}
 
@@ -326,15 +274,15 @@ class FrontierStore:
         changes = self._frontier.changes
         if changes is None:
             return ()
-        self.note_url_changes()
+        if self._released:
+            changed = [int.from_bytes(key[:2], "big") for key in changes if key[:2] in self._released]
+            slots = dict.fromkeys(changed)
+            for slot, (due_s, _) in self._released.items():
+                if due_s > self.now:
+                    break
+                slots[int.from_bytes(slot, "big")] = None
+            self.release_at_once(slots)
         self._frontier.changes = {}
-        if self._released or self._changed:
-            released, changed, now = self._released, self._changed, self.now
-            slots = [key[:2] for key in changes if key[:2] in released or key[:2] in changed]
-            slots += takewhile(lambda slot: released[slot][0] <= now, released)
-            slots += takewhile(lambda slot: changed[slot].due_s <= now, changed)
-            if slots:
-                self._end_waiting(dict.fromkeys(slots), changes)
         return changes
 
     def shipments(self, keys: Iterable[bytes]) -> Iterator[Shipment]:
@@ -428,11 +376,6 @@ class FrontierStore:
             return None
         held_back = self.held_back.get(key)
         return _id(key, row if held_back is None else held_back.row)
-
-    def _untold_in(self, slot: int) -> Collection[bytes]:
-        self.note_url_changes()
-        changed = self._changed.get(slot.to_bytes(2, "big"))
-        return () if changed is None else changed.keys
 
     def _rows(self, slot: int) -> Iterator[tuple[bytes, bytes]]:
         if slot in self._frontier.slots:

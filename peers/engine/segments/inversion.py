@@ -80,7 +80,7 @@ _BATCH_CHARS = 256 * 1024
 
 _KINDS = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
 # As plain numbers: for a member of an enumeration numpy makes 64 bits of each kind that is compared with it.
-_SEPARATOR, _WORD, _HAN, _OTHER_CJK, _UNSPACED = map(int, RunKind)
+NO_RUN, _WORD, _HAN, _OTHER_CJK, _UNSPACED = map(int, RunKind)
 _NATIVE = ("", *NATIVE_STEMMERS)
 _NATIVE_NUMBERS = {language: number for number, language in enumerate(_NATIVE)}
 # Of each of `LANGUAGES`, and at last, where NONE is found, of none.
@@ -90,6 +90,7 @@ _IS_LINK = np.isin(np.arange(128), list(map(ord, LINKS)))
 _LONG_FIELDS = (BODY, BOILERPLATE)  # the others have entries for spellings whatever the share
 _NO_RUNS: Ints = np.zeros(0, np.int64)
 _BREAK = "\n"  # between runs and texts; never part of a run
+TEXT_BREAK = ord(_BREAK)
 
 
 class _Vocabulary:
@@ -638,7 +639,7 @@ class _Batch:
         is_kind = self.kinds == kind
         is_kept = is_kind.copy()
         is_kept[1:] |= is_kind[:-1]  # a run, and the one character after it, which becomes the break
-        codes: NDArray[np.uint32] = np.where(is_kind, self.codes, np.uint32(ord(_BREAK)))[is_kept]
+        codes: NDArray[np.uint32] = np.where(is_kind, self.codes, np.uint32(TEXT_BREAK))[is_kept]
         return codes.tobytes().decode("utf-32-le").removesuffix(_BREAK)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mesh.urls import fingerprint, host_of
+from peers.crawler.links.outbox import RESEND_S
 from peers.crawler.model import politeness
 from peers.crawler.model.messages import CallAlias, HostGrown
 from peers.crawler.model.politeness import ALIAS_SAMPLE, HostRecord, is_to_compare, join, judged
@@ -15,6 +16,7 @@ from tests.helpers import ME
 from tests.peers.crawler.desk import MINE, OTHER, THEIRS, Desk, asked, host_of_peer, of_kind
 
 NAME, FIRST = host_of(MINE), host_of(THEIRS)  # crawled by us, and by another peer
+PASSED_ON_S = RESEND_S + 0.1  # after which what another peer brought has gone to its owner
 
 
 def is_sampled(path: str, origin: str = MINE) -> bool:
@@ -50,7 +52,7 @@ def test_a_link_to_an_alias_is_visited_under_the_first_name_of_its_site_and_its_
     desk = desk_of_alias()
     link = FoundLink(f"{MINE}{PATHS[0]}", "words", depth=3, linker="c.test")
     desk.tell(LinksFound(70, (link,)), "controller", OTHER)
-    (found,) = of_kind(desk.wake(5.1), LinksFound)
+    (found,) = of_kind(desk.wake(PASSED_ON_S), LinksFound)
     assert [(each.url, each.anchor, each.depth, each.linker) for each in found.links] == [
         (f"{THEIRS}{PATHS[0]}", "words", 3, "c.test")
     ]
@@ -61,7 +63,7 @@ def test_who_sends_a_link_to_an_alias_hears_that_it_is_safe_when_it_is_so_under_
     desk = desk_of_alias()
     link = FoundLink(f"{MINE}{PATHS[0]}", depth=3)
     assert of_kind(desk.tell(LinksFound(70, (link,)), "controller", OTHER), LinksAccepted) == []
-    (found,) = of_kind(desk.wake(5.1), LinksFound)
+    (found,) = of_kind(desk.wake(PASSED_ON_S), LinksFound)
     sends = desk.tell(LinksAccepted(found.batch), "controller", OTHER)
     assert of_kind(sends, LinksAccepted) == [LinksAccepted(70)]
 
@@ -119,7 +121,7 @@ def test_a_page_that_was_imported_stays_where_it_is() -> None:
     desk = desk_of_alias()
     link = FoundLink(f"{MINE}{PATHS[0]}", depth=2, use=LinkUse.STORED)
     desk.tell(LinksFound(70, (link,)), "controller")
-    assert brought(desk, 5.1) == []
+    assert brought(desk, PASSED_ON_S) == []
     assert desk.state_of(f"{MINE}{PATHS[0]}") == "D200"
 
 
@@ -139,7 +141,7 @@ def test_a_host_is_still_an_alias_after_a_restart() -> None:
     desk = desk_of_alias()
     desk.start()
     desk.seed(f"{MINE}{PATHS[0]}", depth=2)
-    assert brought(desk, 5.1) == [f"{THEIRS}{PATHS[0]}"]
+    assert brought(desk, PASSED_ON_S) == [f"{THEIRS}{PATHS[0]}"]
 
 
 def test_names_that_lead_from_one_to_the_next_are_followed_to_the_first() -> None:
@@ -171,7 +173,7 @@ def test_who_wants_each_name_of_a_site_crawled_has_it_crawled() -> None:
     url = f"{MINE}{PATHS[0]}"
     assert asked(desk.tell(LinksFound(70, (FoundLink(url, depth=3),)), "controller", OTHER)) == [url]
     assert of_kind(desk.store(url), HostGrown) == []
-    assert brought(desk, 5.1) == [], "no link goes to another name"
+    assert brought(desk, PASSED_ON_S) == [], "no link goes to another name"
 
 
 def test_the_last_judgement_holds_on_all_of_a_team_whoever_has_the_later_clock() -> None:

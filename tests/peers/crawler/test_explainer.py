@@ -115,17 +115,17 @@ def test_url_waits_for_its_robots_txt_which_is_being_asked_for() -> None:
 
 
 def test_stored_page_has_its_visit_its_next_one_and_its_versions() -> None:
-    desk = Desk(revisit_after_s=3_600.0).with_home_asked()
-    asked_s = desk.now
-    desk.store(HOME, at=asked_s)
-    facts = url_facts(desk, HOME)
-    assert facts.state is UrlState.IN_PROGRESS
+    desk = Desk(peers=(ME, OTHER), revisit_after_s=3_600.0).with_home_asked(origin=MINE)
+    asked_s, home = desk.now, f"{MINE}/"
+    desk.store(home, THEIRS + "/", at=asked_s)
+    facts = url_facts(desk, home)
+    assert facts.state is UrlState.IN_PROGRESS, "its link to a host of another peer waits for a commit"
     desk.wake(1.0)
-    slot = owned_by().slot_of(host_of(HOME))
+    slot = owned_by(desk.peers).slot_of(host_of(home))
     ledger = Ledger(desk.cell_table)
     for visit, at in ((1, 10.0), (2, 20.0)):
-        ledger.keep(identity_of(slot, HOME), Place(HOME, at, 200, 1, visit * 1_000, 100, visit, True, visit))
-    facts = url_facts(desk, HOME)
+        ledger.keep(identity_of(slot, home), Place(home, at, 200, 1, visit * 1_000, 100, visit, True, visit))
+    facts = url_facts(desk, home)
     assert (facts.state, facts.outcome, facts.visits) == (UrlState.STORED, "200", 1)
     assert (facts.visited_s, facts.due_by, facts.interval_s) == (asked_s, DueBy.INTERVAL, 3_600.0)
     assert facts.due_s == desk.now + 3_600.0
@@ -133,8 +133,8 @@ def test_stored_page_has_its_visit_its_next_one_and_its_versions() -> None:
     assert facts.archive is not None
     assert (facts.archive.versions, facts.archive.n_bytes, facts.archive.newest_s) == (2, 200, 20.0)
     assert facts.archive.is_indexed
-    ledger.marks.mark_page(identity_of(slot, HOME), Stamp(2, 20.0))
-    archive = url_facts(desk, HOME).archive
+    ledger.marks.mark_page(identity_of(slot, home), Stamp(2, 20.0))
+    archive = url_facts(desk, home).archive
     assert archive is not None
     assert not archive.is_indexed
 

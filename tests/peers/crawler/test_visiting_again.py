@@ -452,6 +452,23 @@ def test_an_unchanged_page_is_read_again_once_when_the_parser_is_another() -> No
             desk.now = row_at(desk, HOME).due_s
 
 
+def test_a_page_that_no_other_parser_has_read_is_not_read_as_a_whole_again() -> None:
+    """A new folder has none of another one, whenever its pages were visited, until the parser is changed."""
+    desk = Desk(revisit_after_s=AGAIN_S, robots_ttl_s=1e9)
+    desk.now += 60.0
+    desk.tell(WebReached(b"", 1), "fetcher")
+    desk.now -= 60.0
+    desk.with_home_asked()
+    store_validated(desk)
+    assert row_at(desk, HOME).visited_s < 1_060.0
+    restart(desk, 1)
+    assert question_in(desk.wake()).is_conditional
+    desk.tell(fetched(HOME, 304, headers=(), started_at=desk.now))
+    desk.wake(GATHER_S)
+    restart(desk, 2)
+    assert not question_in(desk.wake()).is_conditional
+
+
 def restart(desk: Desk, parser: int) -> None:
     """Start it with this version of the parser, and wait until the home page is due."""
     desk.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from math import inf
 from random import Random
 from typing import ClassVar
@@ -112,6 +113,12 @@ def send_at(world: World, actor: Echo, at: float, *sends: Send) -> None:
     world.plan(world.now, tell)
 
 
+def send_each_at(world: World, actor: Echo, at: float, *sends: Send) -> None:
+    """Let an actor send so at a time, each in an event of its own: each message is an envelope."""
+    for send in sends:
+        world.plan(at, partial(send_at, world, actor, at, send))
+
+
 def to(peer: str, actor: str = "membership") -> Address:
     return Address(peer, actor)
 
@@ -174,7 +181,7 @@ def test_of_each_kind_the_first_messages_are_read_as_bytes_and_all_of_who_is_dis
         world.add_peer(Node(peer, [actors[peer]]), [], MemoryTableThatCommits())
     world.distrust("c")
     for peer in ("a", "c"):
-        send_at(world, actors[peer], 1.0, *(Send(to("b"), PingAnswered(n, peer)) for n in range(5)))
+        send_each_at(world, actors[peer], 1.0, *(Send(to("b"), PingAnswered(n, peer)) for n in range(5)))
     world.run(until=10.0)
     assert len(actors["b"].heard) == 10
     assert world.n_read == {"a": 2, "c": 5}
@@ -216,20 +223,35 @@ def test_frames_of_a_link_keep_their_order() -> None:
 
 def test_lost_frames_are_counted_and_messages_balance() -> None:
     world, actors = world_of("a", "b", loss=0.5)
-    send_at(world, actors["a"], 0.0, *(Send(to("b"), PingAnswered(n, "a")) for n in range(1_000)))
+    send_each_at(world, actors["a"], 0.0, *(Send(to("b"), PingAnswered(n, "a")) for n in range(1_000)))
     world.run(until=100.0)
     assert 400 < world.traffic.lost < 600
     assert world.traffic.lost + world.traffic.delivered == 1_000
+    assert len(numbers(actors["b"])) == world.traffic.delivered
     assert (world.in_flight, world.unbalanced) == (0, 0)
 
 
 def test_frames_on_their_way_are_in_the_balance() -> None:
     world, actors = world_of("a", "b", delay_min_s=5.0, delay_mean_s=5.0)
-    send_at(world, actors["a"], 1.0, *(Send(to("b"), PingAnswered(n, "a")) for n in range(7)))
+    send_each_at(world, actors["a"], 1.0, *(Send(to("b"), PingAnswered(n, "a")) for n in range(7)))
     world.run(until=3.0)
     assert (world.traffic.delivered, world.in_flight, world.unbalanced) == (0, 7, 0)
     world.run(until=10.0)
     assert (world.traffic.delivered, world.in_flight, world.unbalanced) == (7, 0, 0)
+
+
+def test_what_one_event_has_for_a_peer_comes_or_is_lost_as_one_and_counts_once() -> None:
+    world, actors = world_of("a", "b", loss=0.5)
+    for at in range(1, 101):
+        sends = [Send(to("b"), PingAnswered(10 * at + n, "a")) for n in range(10)]
+        world.plan(float(at), partial(send_at, world, actors["a"], float(at), *sends))
+    world.run(until=200.0)
+    assert world.traffic.sent["PingAnswered"].messages == 1_000
+    assert world.traffic.lost + world.traffic.delivered == world.traffic.envelopes == 100
+    heard = Counter(number // 10 for number in numbers(actors["b"]))
+    assert len(heard) == world.traffic.delivered < 100
+    assert set(heard.values()) == {10}
+    assert (world.in_flight, world.unbalanced) == (0, 0)
 
 
 def test_the_sides_of_a_partition_do_not_hear_each_other_until_it_heals() -> None:
@@ -370,7 +392,7 @@ def test_a_paused_peer_sees_nothing_and_then_everything_in_order() -> None:
     world, actors = world_of("a", "b", delay_min_s=0.5, delay_mean_s=0.5)
     world.deliver(to("b", "clock"), to("b"), Order(0))  # its port answers at 3
     world.plan(1.0, lambda: world.pause("b"))
-    send_at(world, actors["a"], 1.5, *pongs("b", 1, 2))
+    send_each_at(world, actors["a"], 1.5, *pongs("b", 1, 2))
     world.plan(3.5, lambda: send_at(world, actors["a"], 4.0, *pongs("b", 3)))
     actors["b"].alarms = [5.0]
     world.run(until=8.0)
@@ -431,10 +453,10 @@ def test_a_network_that_repeats_brings_frames_twice_and_messages_balance() -> No
     actors = {peer: Echo(peer) for peer in "ab"}
     for peer, actor in actors.items():
         world.add_peer(Node(peer, [actor]), [Clock()])
-    send_at(world, actors["a"], 1.0, *pongs("b", *range(100)))
+    send_each_at(world, actors["a"], 1.0, *pongs("b", *range(100)))
     world.run(until=10.0)
     assert 130 < world.traffic.delivered < 170
-    assert world.traffic.delivered == 100 + world.traffic.repeated
+    assert world.traffic.delivered == 100 + world.traffic.repeated == len(numbers(actors["b"]))
     assert world.unbalanced == 0
 
 

@@ -55,7 +55,7 @@ from peers.handover.mirror import (
     SILENT_S,
 )
 from peers.handover.wire_messages import ItemsChanged, ItemsKept, SendItems
-from peers.storage.messages import LinkTextsChanged, PageStored, StorePage
+from peers.storage.messages import LinkTextsChanged
 from tests.helpers import (
     ME,
     NOTHING_STORED,
@@ -288,7 +288,7 @@ def test_links_are_promised_when_the_team_has_them() -> None:
         )
         == []
     )
-    sends = desk.wake(COMPANY_S)
+    sends = desk.wake(GATHER_S)
     items = items_in(sends)
     assert [item.url for item in items.queued] == [f"{MINE}/1"]
     telling = telling_of(desk.now, tag_of(visitor_tag(OTHER)))
@@ -303,10 +303,10 @@ def test_links_that_are_known_already_are_promised_after_what_was_shipped_before
     desk = team_desk()
     links = (FoundLink(f"{MINE}/1"),)
     desk.tell(LinksFound(1, links), "controller", OTHER)
-    desk.wake(COMPANY_S)
+    desk.wake(GATHER_S)
     desk.tell(LinksFound(1, links), "controller", OTHER)
     desk.tell(LinksFound(2, links), "controller", OTHER)
-    assert of_kind(desk.wake(COMPANY_S), LinksAccepted) == []
+    assert of_kind(desk.wake(GATHER_S), LinksAccepted) == []
     assert keep(desk) == [Send(AT, LinksAccepted(1)), Send(AT, LinksAccepted(2))]
 
 
@@ -315,14 +315,14 @@ def test_what_changes_often_is_shipped_once_as_it_is_then() -> None:
     desk.seed(f"{MINE}/1", depth=5)
     desk.seed(f"{MINE}/1", depth=3)
     desk.seed(f"{MINE}/1", depth=1)
-    items = items_in(desk.wake(COMPANY_S))
+    items = items_in(desk.wake(GATHER_S))
     assert [(item.url, item.depth) for item in items.queued] == [(f"{MINE}/1", 1)]
 
 
 def test_changes_are_sent_again_with_growing_pauses_until_they_are_kept() -> None:
     desk = team_desk()
     desk.seed(f"{MINE}/1")
-    sends = desk.wake(COMPANY_S)
+    sends = desk.wake(GATHER_S)
     (first,) = shipped(sends)
     pauses, since = [], desk.now
     for _ in range(3):
@@ -341,19 +341,19 @@ def test_changes_are_sent_again_with_growing_pauses_until_they_are_kept() -> Non
 def test_a_member_that_stays_silent_is_left_to_comparison() -> None:
     desk = team_desk()
     desk.tell(LinksFound(9, (FoundLink(f"{MINE}/1"),)), "controller", OTHER)
-    desk.wake(COMPANY_S)
+    desk.wake(GATHER_S)
     sends = desk.wake(SILENT_S)
     differ = SlotsDiffer(OTHER, encode_slot_list([slot_of_url(MINE)], SLOT_COUNT))
     assert of_kind(sends, SlotsDiffer) == [differ]
     assert of_kind(sends, LinksAccepted) == [LinksAccepted(9)]
     desk.tell(LinksFound(10, (FoundLink(f"{MINE}/2"),)), "controller", OTHER)
-    sends = desk.wake(COMPANY_S)
+    sends = desk.wake(GATHER_S)
     assert shipped(sends) == []
     assert of_kind(sends, SlotsDiffer) == [differ]
     assert of_kind(sends, LinksAccepted) == [LinksAccepted(10)]
     desk.now += SILENT_S
     desk.seed(f"{MINE}/3")
-    assert len(shipped(desk.wake(COMPANY_S))) == 1
+    assert len(shipped(desk.wake(GATHER_S))) == 1
 
 
 def test_a_member_that_keeps_nothing_costs_a_bounded_amount_of_memory() -> None:
@@ -363,7 +363,6 @@ def test_a_member_that_keeps_nothing_costs_a_bounded_amount_of_memory() -> None:
     n_left = 0
     for batch in range(24):
         desk.seed(*(f"{MINE}/{batch}/{number}/{long}" for number in range(1_000)))
-        desk.controller._store.tell_all_at_once()
         n_left += len(of_kind(desk.wake(GATHER_S), SlotsDiffer))
         seen = delivery.observe()
         assert seen.under_way <= SHIPMENTS_UNDER_WAY
@@ -378,36 +377,17 @@ def test_what_has_changed_is_shared_only_when_the_team_has_kept_it() -> None:
     assert desk.observe().is_shared
     desk.seed(f"{MINE}/1")
     assert not desk.observe().is_shared  # not even sent so far: a peer that ended now would keep it to itself
-    (change,) = shipped(desk.wake(COMPANY_S))
+    (change,) = shipped(desk.wake(GATHER_S))
     assert not desk.observe().is_shared
     for peer in (OTHER, "third"):
         desk.tell(ItemsKept(change.batch), "controller", peer)
     assert desk.observe().is_shared
 
 
-def test_a_visit_that_ends_when_others_know_of_another_is_told_in_time() -> None:
-    """With nothing else to be told, its news waited for another turn, however late, and passed for told."""
-    desk = team_desk().with_home_asked(origin=MINE)
-    desk.tell(fetched(f"{MINE}/", started_at=desk.now))
-    sends = desk.tell(parsed(f"{MINE}/"), "parser")
-    items = encode_items(Items(visited=(stored_item(f"{MINE}/"),)))
-    desk.tell(ItemsChanged(9, desk.now, items), "controller", OTHER)
-    (stored,) = of_kind(sends, StorePage)
-    for _ in range(2):
-        desk.wake(COMPANY_S)
-        keep(desk)
-    assert desk.observe().is_shared
-    desk.controller._links._unsent[OTHER].append(FoundLink(f"{THEIRS}/1"))  # until the commit
-    desk.tell(PageStored(f"{MINE}/", stored.page.stamp), "cell")
-    desk.controller.before_commit(desk.now)
-    assert not desk.observe().is_shared
-    assert desk.controller.wake_at() <= desk.now + COMPANY_S
-
-
 def test_nobody_waits_for_a_member_that_died() -> None:
     desk = team_desk()
     desk.tell(LinksFound(9, (FoundLink(f"{MINE}/1"),)), "controller", OTHER)
-    desk.wake(COMPANY_S)
+    desk.wake(GATHER_S)
     assert of_kind(desk.share((ME,)), LinksAccepted) == [LinksAccepted(9)]
     assert desk.observe().store.unkept == 0
 
@@ -436,8 +416,8 @@ def finished(desk: Desk, *links: str) -> list[Send]:
 
 def test_others_hear_that_a_page_is_done_when_its_links_to_our_hosts_are_kept() -> None:
     desk = team_desk()
-    finished(desk, f"{MINE}/1")
-    items = items_in(desk.wake(COMPANY_S))
+    sends = finished(desk, f"{MINE}/1")
+    items = items_in(sends)
     assert [item.url for item in items.queued] == [f"{MINE}/1"]
     assert not items.visited
     assert desk.observe().held_back == 1
@@ -483,7 +463,7 @@ def test_links_that_come_to_us_from_an_unaccepted_batch_are_kept_by_the_team_bef
     desk.share((ME, OTHER))
     sends = desk.wake(OUTBOX_RESEND_S)
     assert desk.state_of(f"{theirs}/1") == "Q"
-    sends += desk.wake(COMPANY_S)
+    sends += desk.wake(GATHER_S)
     urls = [item.url for changed in shipped(sends) for item in decode_items(changed.items).queued]
     assert urls == [f"{theirs}/1"]
     assert desk.observe().held_back == 1
@@ -502,7 +482,7 @@ def test_a_page_that_is_done_again_while_it_waits_for_company_is_held_back_anew(
     desk = team_desk(delay_s=0.0, revisit_after_s=9_000.0)
     finished(desk)
     keep(desk)
-    assert (desk.observe().held_back, desk.controller._store.waits_for_company) == (0, True)
+    assert (desk.observe().held_back, desk.controller._store.has_released) == (0, True)
     frontier, slot = desk.controller._frontier, slot_of_url(MINE)
     row = frontier.row_of(f"{MINE}/", slot)
     assert row is not None
@@ -524,7 +504,7 @@ def test_news_of_a_page_that_is_done_rides_with_other_news_of_its_slot() -> None
     sends = desk.wake(COMPANY_S / 2)
     assert shipped(sends) == []
     desk.tell(LinksFound(9, (FoundLink(f"{MINE}/2"),)), "controller", OTHER)
-    items = items_in(desk.wake(COMPANY_S / 2))
+    items = items_in(desk.wake(GATHER_S))
     assert ([item.url for item in items.queued], len(items.visited)) == ([f"{MINE}/2"], 1)
     assert desk.observe().held_back == 0
 
@@ -612,7 +592,7 @@ def test_a_standby_has_the_link_texts_indexed_as_the_owner_does() -> None:
     source = team_desk()
     source.share((OTHER, ME))
     tell(source.controller._frontier, f"{THEIRS}/1", slot, "text")
-    texts = items_in(source.wake() + source.wake(COMPANY_S)).anchors
+    texts = items_in(source.wake(GATHER_S) or source.seed(HOME) + source.wake(GATHER_S)).anchors
     items = Items(visited=(stored_item(f"{THEIRS}/1"),), anchors=texts)
     desk.tell(changed_by_other(items), "controller", OTHER)
     assert of_kind(desk.wake(1.0), LinkTextsChanged) == [LinkTextsChanged(f"{THEIRS}/1", slot)]
@@ -629,7 +609,7 @@ def test_one_item_that_cannot_be_is_left_out_of_a_shipment_told_and_not_sent_aga
 
     source = team_desk()
     source.seed(f"{MINE}/1")
-    (first,) = shipped(source.wake(COMPANY_S))
+    (first,) = shipped(source.wake(GATHER_S))
     source.tell(ItemsKept(first.batch, refused=1), "controller", OTHER)
     for _ in range(60):
         assert shipped(source.wake(1.0)) == []

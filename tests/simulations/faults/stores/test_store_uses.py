@@ -134,7 +134,7 @@ def test_a_page_that_asks_not_to_be_indexed_and_counts_is_noticed(monkeypatch: p
             pages.counted.add_unchanged(taken.url, state.slot, fetched.started_at)
 
     monkeypatch.setattr(PagesInProgress, "leave", count_all)
-    assert "which no server knows of" in violations(seconds=160.0), "a page is to be visited again"
+    assert "which no server knows of" in violations(seconds=240.0), "pages are to be visited again"
 
 
 def test_ranks_without_some_pages_and_a_past_without_some_versions_are_noticed(
