@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from statistics import median
 from typing import Final
 
 from mesh.actors.actor import Message
@@ -146,15 +147,18 @@ def query_costs() -> dict[str, float]:
         messages = mesh.world.traffic.total().messages - sent
         costs[f"messages_{n_words}_words"] = round(messages / QUERIES - idle_messages, 1)
         costs[f"calls_{n_words}_words"] = round(calls.total / QUERIES - idle_calls)
-    with counted() as calls:
-        for ticket in range(QUERIES_AT_ONCE):
-            mesh.machines[0].order(SearchPages(ticket, rare_word_of(f"{urls[0]}-at-once-{ticket}")))
-        mesh.world.run(until=mesh.world.now + 1.0)
-    assert (
-        len({each.ticket for each in mesh.answers[-QUERIES_AT_ONCE:] if isinstance(each, PagesFound)})
-        == QUERIES_AT_ONCE
-    )
-    costs[f"calls_of_{QUERIES_AT_ONCE}_at_once"] = round(calls.total / QUERIES_AT_ONCE)
+    batches = []  # the median: a routine comparison of slots may fall into a second
+    for batch in range(3):
+        _idle_second(mesh)
+        tickets = range(batch * QUERIES_AT_ONCE, (batch + 1) * QUERIES_AT_ONCE)
+        with counted() as calls:
+            for ticket in tickets:
+                mesh.machines[0].order(SearchPages(ticket, rare_word_of(f"{urls[0]}-at-once-{ticket}")))
+            mesh.world.run(until=mesh.world.now + 1.0)
+        answered = {each.ticket for each in mesh.answers[-QUERIES_AT_ONCE:] if isinstance(each, PagesFound)}
+        assert answered == set(tickets)
+        batches.append(calls.total)
+    costs[f"calls_of_{QUERIES_AT_ONCE}_at_once"] = round(median(batches) / QUERIES_AT_ONCE)
     return costs
 
 
