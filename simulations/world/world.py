@@ -119,7 +119,7 @@ class MessageTally:
 
 @dataclass(slots=True)
 class Traffic:
-    """What crossed wires: messages by kind, else envelopes. A multicast counts for each receiver."""
+    """Counts by kind of messages that crossed wires, else envelopes; a multicast counts for each receiver."""
 
     sent: dict[str, MessageTally] = field(default_factory=dict)
     envelopes: int = 0  # each with the messages that left together for one receiver
