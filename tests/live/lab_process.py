@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -214,6 +214,18 @@ def kill(pid: int) -> None:
     """kill -9, and wait until the process is gone."""
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: not _is_running(pid), f"end of process {pid}")
+
+
+def kill_all(lab: Up) -> None:
+    """kill -9 of `tianmesh up` and all nodes that it has started, and wait until all are gone."""
+    pid = lab.process.pid
+    nodes = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    pids = (pid, *map(int, nodes))
+    for each in pids:
+        with suppress(ProcessLookupError):  # it has ended with the first
+            os.kill(each, signal.SIGKILL)
+    lab.end()
+    wait_for(lambda: not any(map(_is_running, pids)), "end of all processes")
 
 
 def get(gateway: str, path: str, *, address: str = "", **parameters: str) -> tuple[int, str]:

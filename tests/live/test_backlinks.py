@@ -32,7 +32,7 @@ def listed(lab: Up, url: str) -> dict[str, Any]:
 
 def hits_of(lab: Up) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(
-        tianmesh("graph", "hits", "gneiss", "--json", "--gateway", lab.gateways()[1]).stdout
+        tianmesh("graph", "hubs", "gneiss", "--json", "--gateway", lab.gateways()[1]).stdout
     )
     return told
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections import Counter
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 from mesh.client.gateway_client import GatewayClient
 from peers.classes.samples import append_samples
-from tests.live.lab_process import Up, tianmesh, up, wait_for
+from tests.live.lab_process import Up, kill_all, tianmesh, up, wait_for
 from tests.peers.classes.texts import SUBJECTS, samples_of, text_of
 
 pytestmark = pytest.mark.live
@@ -56,13 +53,6 @@ def found_in(lab: Up, classes: dict[str, int]) -> dict[str, int]:
     """How many pages a search for each class finds."""
     with GatewayClient(lab.gateways()[-1]) as client:
         return {name: client.search(f"class:{name}", 1)["total"] for name in classes}
-
-
-def kill_all(lab: Up) -> None:
-    report: dict[str, Any] = lab.status()
-    for pid in (lab.process.pid, *(peer["pid"] for peer in report["peers"])):
-        os.kill(pid, signal.SIGKILL)
-    lab.end()
 
 
 def test_all_gateways_tell_the_same_classes_also_after_kill_9(tmp_path: Path) -> None:

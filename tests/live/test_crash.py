@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ import pytest
 from peers.crawler.model.settings import CrawlSettings
 from tests.live.access_log import page_counts
 from tests.live.archives import archived_urls
-from tests.live.lab_process import Up, kill, up
+from tests.live.lab_process import Up, kill, kill_all, up
 from tests.live.reachable import reachable
 from tests.live.sites import GBK_HOST, gbk_site, made_sites
 from tests.live.web import PORT, ServedWeb, served_web
@@ -45,10 +43,8 @@ def test_crawl_goes_on_after_one_peer_was_killed(web: ServedWeb, tmp_path: Path)
 
 def test_crawl_goes_on_after_all_peers_were_killed_at_once(web: ServedWeb, tmp_path: Path) -> None:
     with up(tmp_path, web, "--once", seeds=web.seeds) as lab:
-        report = _in_the_middle(lab)
-        for pid in (lab.process.pid, *(peer["pid"] for peer in report["peers"])):
-            os.kill(pid, signal.SIGKILL)
-        lab.end()
+        _in_the_middle(lab)
+        kill_all(lab)
     assert _finish(tmp_path, web) <= 3 * REPEATED_MAX
 
 

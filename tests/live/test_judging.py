@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 from collections.abc import Iterator
 from contextlib import closing
 from html import unescape
@@ -18,7 +16,7 @@ import pytest
 
 from peers.judging.pool import read_pool
 from peers.judging.trec import read_qrels
-from tests.live.lab_process import Up, get, tianmesh, up, wait_for
+from tests.live.lab_process import get, kill_all, tianmesh, up, wait_for
 from tests.live.web import ServedWeb, served_web
 from tests.patience import PATIENCE_S
 
@@ -68,12 +66,6 @@ def browse(gateway: str, target: str, cookie: str = "", form: dict[str, str] | N
 def judge(gateway: str, link: str, document: str, grade: int) -> None:
     form = {"query": "1", "document": document, "grade": str(grade)}
     assert browse(gateway, link, form=form).status == 303
-
-
-def kill_all(lab: Up) -> None:
-    for pid in (lab.process.pid, *(peer["pid"] for peer in lab.status()["peers"])):
-        os.kill(pid, signal.SIGKILL)
-    lab.end()
 
 
 def test_a_grade_survives_that_all_peers_are_killed_once_it_was_answered(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -13,7 +11,7 @@ import pytest
 
 from mesh.client.admin_token import tokens_for
 from mesh.client.gateway_client import GatewayClient
-from tests.live.lab_process import Up, get, setting, tianmesh, up, wait_for
+from tests.live.lab_process import Up, get, kill_all, setting, tianmesh, up, wait_for
 from tests.live.raw_web import answer, served
 from tests.patience import PATIENCE_S
 
@@ -82,9 +80,7 @@ def test_a_watched_word_is_told_once_to_administrators_also_after_kill_9(tmp_pat
                 assert get(gateway, "/api/watch/events")[0] == 403
             following.join(PATIENCE_S)
             assert {(each["url"], each["entry"]) for each in came if each} == FOUND
-            for pid in (lab.process.pid, *(peer["pid"] for peer in lab.status()["peers"])):
-                os.kill(pid, signal.SIGKILL)
-            lab.end()
+            kill_all(lab)
         with up(tmp_path, None, *options, delay_s=0.1) as lab:
             gateway = lab.gateways()[0]
             wait_for(lambda: names_of(told(lab, gateway)) == sorted(FOUND), "notices after a restart")

@@ -29,9 +29,10 @@ TOO_WIDE: Final = """
 """
 
 
-# Texts of a page that are ours: no commands, no names of members.
+# Texts of a page that are ours: no commands, no names of members, nothing of results.
 TEXTS: Final = """
-    const theirs = "[lang]:not(html):not([lang^=zh]), code, pre, bdi, samp, iframe, script, style, textarea";
+    const marked = "code, pre, bdi, samp, iframe, script, style, textarea, h2 a";
+    const theirs = `[lang]:not(html):not([lang^=zh]), [dir=auto], ${marked}`;
     const body = document.body.cloneNode(true);
     body.querySelectorAll(theirs).forEach(each => each.remove());
     return body.textContent;
