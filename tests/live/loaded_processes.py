@@ -69,6 +69,7 @@ LOADED: Final = (
 SET_CHILD_SUBREAPER: Final = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
 CLONE_NEWNET: Final = 0x40000000  # of linux/sched.h
 INSIDE: Final = "ip", "netns", "exec"  # and the name of a network namespace
+COUNTS: Final = "TIANMESH_COUNTS"  # see `tests.budgets.sitecustomize`
 LENGTH: Final = struct.Struct("<I")  # of an order, and the number of a process
 _PARAMETERS: Final = (
     *("args", "executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "startupinfo"),
@@ -148,6 +149,7 @@ class Popen(subprocess.Popen[Any]):
         if (
             tuple(words[:2]) != (sys.executable, "-m")
             or words[2] not in PROGRAMS
+            or COUNTS in os.environ  # of calls, from the first line of a process on
             or any(named[name] != value for name, value in _USUAL.items())
             or not (source := _source()).fits()
         ):
