@@ -110,9 +110,10 @@ def _wrong(run: RestingRun) -> Iterator[str]:
     yield from _lost(run, urls)
     yield from _states(run, ownership, by_peer, urls)
     yield from _copies(run, ownership, by_peer, ruling)
-    yield from _not_found(run, ruling)
     for machine in present:
         yield from _leftovers(run, machine, ownership)
+    # The last of what goes by this ownership: searches take time, in which it may change.
+    yield from _not_found(run, ruling)
     if run.world.unbalanced:
         yield f"{run.world.unbalanced} messages are neither on their way nor delivered, lost or refused"
 

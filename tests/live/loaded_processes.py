@@ -94,7 +94,7 @@ _USUAL: Final = {
 
 
 class Order(NamedTuple):
-    """What a child is to be."""
+    """An order for a child."""
 
     words: list[str]  # module and arguments
     folder: str
@@ -286,6 +286,6 @@ def end_source() -> None:
 
 
 def _of_interpreter(environment: Mapping[str, str]) -> dict[str, str]:
-    """What the interpreter and the C library read at their start."""
+    """Return the variables that the interpreter and the C library read at their start."""
     heads = "PYTHON", "MALLOC_", "LD_"
     return {name: value for name, value in environment.items() if name.startswith(heads)}

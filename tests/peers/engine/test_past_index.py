@@ -57,7 +57,7 @@ def test_repeats_are_looked_for_once_for_a_state_of_both_indexes() -> None:
 
 
 def test_a_thread_that_looks_at_another_state_meanwhile_changes_nothing_for_who_asked() -> None:
-    """What was found was returned from where another thread may put what it has found."""
+    """A thread returned not what it had found, but what another had put in its place by then."""
     nothing = Index(MemoryStorage()).snapshot()
     repeats = Repeats()
     found = repeats.of(nothing, nothing)
