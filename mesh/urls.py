@@ -240,6 +240,7 @@ def _canonical_in(directory: str, reference: str) -> str | None:
     root = directory.index("/", 8) + 1
     if up == "/":
         directory = directory[:root]
-    for _ in range(len(up) // len("../")):  # WHATWG URL, 4.4: above the root is the root
+    # WHATWG URL, 4.4: above the root is the root. Hostile references go up thousands of times.
+    for _ in range(min(len(up) // len("../"), directory.count("/"))):
         directory = directory[: max(root, directory.rfind("/", 0, -1) + 1)]
     return directory + path if len(directory) + len(path) <= URL_CHARS_MAX else None
