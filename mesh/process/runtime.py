@@ -20,7 +20,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from math import inf
 from typing import Final, Protocol, TypeAlias
 
@@ -200,20 +201,17 @@ class Runtime:
         conduct, now = self._node.conduct, self.clock.now()
         if not conduct.admits_bytes(peer, n_bytes, now, n_messages=len(frames)):
             return
-        self._is_gathering = len(frames) > 1  # what answers them goes in one, too
-        for frame in frames:
-            try:
-                envelope = self._decode(frame)
-            except RemoteProtocolError as error:
-                conduct.note(peer, Offence.UNREADABLE, now)
-                self._refuse(peer, error)
-                continue
-            self._versions.note(peer, envelope.spoken)
-            source = Address(peer, envelope.source)
-            self._hand_in(self._receive_remote, source, envelope.target, envelope.message)
-        self._is_gathering = False
-        if self._unsent:
-            self._let_go()
+        with self._gathering():  # what answers them goes in one, too
+            for frame in frames:
+                try:
+                    envelope = self._decode(frame)
+                except RemoteProtocolError as error:
+                    conduct.note(peer, Offence.UNREADABLE, now)
+                    self._refuse(peer, error)
+                    continue
+                self._versions.note(peer, envelope.spoken)
+                source = Address(peer, envelope.source)
+                self._hand_in(self._receive_remote, source, envelope.target, envelope.message)
 
     def _receive_remote(self, source: Address, actor: str, message: Message, now: float) -> list[Outgoing]:
         try:
@@ -369,16 +367,24 @@ class Runtime:
 
     def _let_out(self, held: Iterable[Outgoing]) -> None:
         """Send all that was held: messages for one peer as one, if they fit."""
+        with self._gathering():
+            for item in held:
+                source, target, message = item
+                if target.peer != self._node.peer:
+                    self._unsent.append(item)
+                elif self._node.has_actor(target.actor):
+                    self.deliver(source, target.actor, message)
+                else:
+                    self._send(item)
+
+    @contextmanager
+    def _gathering(self) -> Iterator[None]:
+        """Hold all that is for others meanwhile, and send it as one message for each of them."""
         self._is_gathering = True
-        for item in held:
-            source, target, message = item
-            if target.peer != self._node.peer:
-                self._unsent.append(item)
-            elif self._node.has_actor(target.actor):
-                self.deliver(source, target.actor, message)
-            else:
-                self._send(item)
-        self._is_gathering = False
+        try:
+            yield
+        finally:
+            self._is_gathering = False
         if self._unsent:
             self._let_go()
 

@@ -174,10 +174,8 @@ class Controller(StoreActor):
         self._stopping: dict[int, float] = {}  # slots taken from us, of which something may go on; since when
         self._stop_check_s, self._anchors_at_s = inf, 0.0
         self._measured = self._measured_pages = 0
-        self._measure_at_s, self._measure_due_s = (
-            -inf,
-            inf,
-        )  # not before; when others hear of it at the latest
+        self._measure_at_s = -inf  # not before
+        self._measure_due_s = inf  # when others hear of it at the latest
         self._fetch_at_s = self._visits.next_time()  # at the end of the last turn
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
