@@ -52,6 +52,7 @@ class FtpServer:
     """A running server."""
 
     port: int
+    address: str
     log: list[FtpEvent] = field(default_factory=list)
 
     def commands(self, name: str) -> list[FtpEvent]:
@@ -70,7 +71,7 @@ class FtpServer:
 @contextmanager
 def served_by_ftp(site: FtpSite, address: str = "127.0.0.1") -> Iterator[FtpServer]:
     """Serve a site at an address of this machine, on a port of its choice."""
-    server = FtpServer(0)
+    server = FtpServer(0, address)
     is_up, scope = threading.Event(), trio.CancelScope()
     tokens: list[trio.lowlevel.TrioToken] = []
 
