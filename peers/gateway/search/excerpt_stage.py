@@ -95,12 +95,12 @@ class ExcerptStage(Stage):
     def _note_told(self, url: str, peer: str, unsettled: Sequence[str], now: float) -> None:
         """Note whether a peer that was asked for a page knows it, denies it or cannot tell yet."""
         claimant, witnesses = self._claimants[url], self._task.witnesses
-        if peer == claimant:
-            return
         if (peer, url) in self._excerpts:
-            witnesses.note_known(url)
+            if peer != claimant:
+                witnesses.note_known(url)
         elif url in unsettled:
-            witnesses.note_unsettled(url)
+            if peer != claimant:
+                witnesses.note_unsettled(url)
             if claimant not in self._readers[url]:
                 self._unsettled.add(url)
         elif reported := self._reported_shares(url):
@@ -109,6 +109,8 @@ class ExcerptStage(Stage):
             self.has_denials = True
             self._shared.hits_denied += 1
             witnesses.note_denied(url, claimant, peer)
+            if peer == claimant:  # it does not stand by its own hit: invented, or gone meanwhile
+                return
             if self._task.span is None:  # they are asked once more about pages as they are
                 self._shared.doubts.note(Doubt(url, claimant, peer), now)
 

@@ -8,7 +8,7 @@ invents a hundred pages costs a search one round of questions more, not ten.
 
 This peer believes itself, and needs no witness for hits of its own. A witness that does not answer in time,
 or cannot tell, leaves a hit to the word of its claimant: what is there must be found when members fail. Such
-a hit is not *confirmed*, and says so.
+a hit is not *confirmed*, and says so. One that its claimant knows nothing of, when it is asked, is not shown.
 """
 
 from __future__ import annotations

@@ -135,6 +135,16 @@ def test_hit_whose_witness_is_late_is_read_where_it_came_from() -> None:
     assert confirmed == {INVENTED[0]: False} | dict.fromkeys(REAL, True)
 
 
+def test_hit_whose_witness_is_late_is_not_shown_where_who_gave_it_does_not_know_it() -> None:
+    talk = found(invented=1)
+    talk.from_peer("bob", ExcerptsRead(talk.request, tuple(map(excerpt, REAL))))
+    talk.wait(REPEAT_AFTER_S)
+    talk.from_peer("bob", ExcerptsRead(talk.request, ()))
+    answer_as_if(talk, REAL)
+    assert [(hit.url, hit.is_confirmed) for hit in talk.answer().hits] == [(url, True) for url in REAL]
+    assert talk.searcher.observe().hits_denied == 1
+
+
 def test_a_team_of_one_is_believed() -> None:
     talk = found(invented=1, replicas=1)
     assert INVENTED[0] in asked_again(talk)[talk.view.answerer_of(talk.view.slot_of(INVENTED[0][7:-1])) or ""]
