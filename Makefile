@@ -17,8 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/product
 	$(BIN)/tianmesh demo
 
-# Those that compute go before those with real peers, which wait for a third of the time and more: four of these at
-# once on two cores, the longest first, and lint beside them. What is timed goes after them, one by one: it needs
+# Those that compute go before those with real peers, which wait for a third of the time: three of these at once on
+# two cores, the longest first, and lint beside them. What is timed goes after them, one by one: it needs
 # the machine for itself.
 LONGEST = $(patsubst %,tests/live/test_%.py,campaign backup lab_launch lying_member addresses crash descriptors \
   documented_commands every_page) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty importing \
@@ -30,7 +30,7 @@ test: computing
 	$(BIN)/pytest -m 'timed and not more' --durations 20 $(LIVE)
 
 live: kernels
-	$(BIN)/pytest -m 'live and not timed and not more' --numprocesses 4 --dist loadfile --no-loadscope-reorder \
+	$(BIN)/pytest -m 'live and not timed and not more' --numprocesses 3 --dist loadfile --no-loadscope-reorder \
 	  --durations 20 $(LIVE)
 
 quick: lint computing
