@@ -26,7 +26,7 @@ class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     tasks_max: int = 4  # transfers at a time, per store
     differing_s: float = 4.0  # before slots that are said to differ are compared: most of it is on its way
     # Between two comparisons of some slots by a standby with owners, which cost as much for few as for many.
-    compare_every_s: float = 60.0
+    compare_every_s: float = 120.0
     compare_round_s: float = 480.0  # after which it has compared all of them
     compare_slots_min: int = 256  # slots that it compares at a time at least
 
