@@ -70,6 +70,7 @@ from peers.link_graph.target_row import (
 )
 from peers.link_graph.tellings import PAGES_MAX, Tellings
 from peers.link_graph.wire_messages import (
+    AROUND,
     LISTED_MAX,
     NEIGHBOUR_BYTES_MAX,
     NEIGHBOUR_DOMAINS_MAX,
@@ -564,5 +565,5 @@ def _listed(
     rows = [(item.name, target_row_in(item.value)) for item in items]
     kept = [(name, purged(row, now, is_hidden)) for name, row in rows]
     total, links = total_of(kept), by_domains(url, [row for _, row in kept])
-    part = tuple(links[message.start : message.start + LISTED_MAX])
+    part = tuple(links[max(0, message.start - AROUND) : message.start + LISTED_MAX + AROUND])
     return BacklinksListed(message.request, url, True, *total, len(links), part, rank)

@@ -14,7 +14,8 @@ from peers.link_graph.source_row import GoneLink, GraphText, TargetLink, TargetM
 from peers.link_graph.target_row import DOMAINS_MAX, SOURCES_MAX, SourceLink
 
 LINKS_MAX: Final = 500  # in one message, that are new or have gone
-LISTED_MAX: Final = 100  # in one answer
+LISTED_MAX: Final = 100  # links of a part of a list
+AROUND: Final = 10  # links before and after it: members may know so many more or fewer than each other
 START_MAX: Final = DOMAINS_MAX * SOURCES_MAX
 SUMS_MAX: Final = 32_768  # of a statement, in one message; a larger one goes in parts
 PARTS_MAX: Final = 64
@@ -61,11 +62,11 @@ class ListBacklinks(Message, frozen=True, array_like=True, tag=139):
 
     request: Count
     url: Url
-    start: Annotated[int, Meta(ge=0, le=START_MAX)] = 0  # so many are left out at the beginning
+    start: Annotated[int, Meta(ge=0, le=START_MAX)] = 0  # of the part; those around it are told, too
 
 
 class BacklinksListed(Message, frozen=True, array_like=True, tag=140):
-    """Answer to `ListBacklinks`, in the order of `target_row.by_domains`."""
+    """Answer to `ListBacklinks`, in the order of `target_row.by_domains`: the part and `AROUND` it."""
 
     request: Count
     url: Url
@@ -74,7 +75,7 @@ class BacklinksListed(Message, frozen=True, array_like=True, tag=140):
     n_domains: Count = 0
     is_exact: bool = True
     n_kept: Annotated[int, Meta(ge=0, le=START_MAX)] = 0
-    links: Annotated[tuple[SourceLink, ...], Meta(max_length=LISTED_MAX)] = ()
+    links: Annotated[tuple[SourceLink, ...], Meta(max_length=LISTED_MAX + 2 * AROUND)] = ()
     # Of the page, by the owner of its slot, see `slot_ranks`; None elsewhere, and where there are no ranks.
     rank: Rank | None = None
 

@@ -14,7 +14,7 @@ from peers.gateway.errands.team_errand import TeamErrand
 from peers.gateway.model.member_lines import harmless
 from peers.gateway.model.messages import BacklinksFound, FindBacklinks
 from peers.link_graph.target_row import SourceLink
-from peers.link_graph.wire_messages import BacklinksListed, ListBacklinks
+from peers.link_graph.wire_messages import AROUND, LISTED_MAX, BacklinksListed, ListBacklinks
 from peers.policy.rules import EVERYTHING, Policy
 
 
@@ -59,9 +59,11 @@ class BacklinksLookup(TeamErrand):
         teller = next((peer for peer in tellers if self._told[peer].is_on), tellers[0] if tellers else None)
         first = None if teller is None else self._told[teller]
         if first is not None:
+            n_before = min(self._order.start, AROUND)
+            part = first.links[n_before : n_before + LISTED_MAX]
             shown = tuple(
                 replace(link, title=harmless(link.title), text=harmless(link.text))
-                for link in self._confirmed(first.links, teller)
+                for link in self._confirmed(part, teller)
                 if link.is_there and not self._is_hidden(link.url)
             )
             first = replace(first, links=shown, rank=self._rank())

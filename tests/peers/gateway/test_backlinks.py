@@ -19,7 +19,7 @@ from peers.gateway.model.messages import BacklinksFound, FindBacklinks, PagesFou
 from peers.gateway.routes import application
 from peers.gateway.searcher import Searcher
 from peers.link_graph.target_row import SourceLink
-from peers.link_graph.wire_messages import LISTED_MAX, BacklinksListed, ListBacklinks
+from peers.link_graph.wire_messages import AROUND, LISTED_MAX, BacklinksListed, ListBacklinks
 from peers.policy.graph_rules import LinkGraphRules
 from peers.policy.rules import EVERYTHING, OF_SEEDS, Action, Policy, Rule
 from tests.peers.gateway.asgi_client import ask
@@ -196,6 +196,23 @@ def test_links_are_shown_that_two_members_tell_and_those_of_one_where_the_other_
         assert isinstance(end.message, BacklinksFound)
         assert end.message.told is not None
         assert end.message.told.links == wanted.links
+
+
+def test_where_a_member_lags_by_a_link_none_is_lost_between_two_parts() -> None:
+    """What one knows more moved the witness's parts by one, so that each part lost the link at its border."""
+    links = [SourceLink(f"http://site{n}.test/", 1, 1.0) for n in range(2 * LISTED_MAX)]
+    answerer = VIEW.answerer_of(VIEW.slot_of(host_of(URL)))
+    shown: list[str] = []
+    for start in (0, LISTED_MAX):
+        errand = BacklinksLookup(1, "cyd", FindBacklinks(7, URL, start), VIEW)
+        ends: list[Any] = []
+        for send in errand.start(0.0):
+            assert isinstance(send.message, ListBacklinks)
+            known = links if send.target.peer == answerer else links[1:]
+            around = tuple(known[max(0, start - AROUND) : start + LISTED_MAX + AROUND])
+            ends += errand.receive(send.target, replace(TOLD, request=send.message.request, links=around), 0.1)
+        shown += [link.url for link in ends[0].message.told.links]
+    assert shown == [link.url for link in links[1:]]
 
 
 def test_texts_of_strangers_turn_nothing_around_them() -> None:
