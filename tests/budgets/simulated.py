@@ -27,7 +27,7 @@ PAGES: Final = 300
 SHAPE: Final = WebShape(pages_per_host=15.0, slow_hosts_share=0.0)
 MESHES: Final = {"1_peer": (1, 1), "3_peers": (3, 2), "8_peers": (8, 2)}  # peers, copies
 QUERY_WORDS: Final = (1, 3, 10)
-QUERIES: Final = 80
+QUERIES: Final = 120  # one a second: as long as all that a peer does now and then takes to come round
 QUERIES_AT_ONCE: Final = 64
 IDLE_S: Final = 120.0
 
@@ -162,7 +162,7 @@ def query_costs() -> dict[str, float]:
     return costs
 
 
-def _idle_second(mesh: _Mesh, seconds: float = 20.0) -> tuple[float, float]:
+def _idle_second(mesh: _Mesh, seconds: float = 1.0 * QUERIES) -> tuple[float, float]:
     sent = mesh.world.traffic.total().messages
     with counted() as calls:
         mesh.world.run(until=mesh.world.now + seconds)
