@@ -20,6 +20,7 @@ from mesh.actors.ownership import Ownership
 from mesh.slots import SlotTable
 from peers.link_graph.rank_work import LinkedTo, RankNews, RankWork
 from peers.link_graph.wire_messages import SUM_NAME_BYTES, RanksTold
+from peers.policy.graph_rules import LINKS_OF_PAGE_MAX
 from simulations.link_graphs.drawn_graph import DrawnGraph, drawn_graph
 from simulations.link_graphs.graph import part_of
 from simulations.link_graphs.graph_files import read_named_graph
@@ -38,7 +39,7 @@ def mesh(peers: int, graph: DrawnGraph | None) -> None:
 
     Between them 5 % of the links change, and while that is told a peer dies as by kill -9, and starts again.
     """
-    rules = replace(RANKED, ranks_links_max=LINKS_MAX)
+    rules = replace(RANKED, ranks_links_max=LINKS_MAX, links_per_page=LINKS_OF_PAGE_MAX)
     n_slots = SLOTS if graph is None else SLOTS_OF_WEB
     told = ToldMesh(peers, seed=90 + peers, graph=graph, rules=rules, slot_count=n_slots)
     n_pages = len(told.urls)
