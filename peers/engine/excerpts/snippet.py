@@ -273,7 +273,7 @@ def _find(
     found: Ints,
 ) -> list[int]:
     """Find the terms in a stretch; the forms of new words are learnt on the way. EffortSpentError."""
-    classes, known = character_classes(), (forms.words, forms.forms)
+    classes, known = character_classes(), forms.known
     unknown = np.empty((UNKNOWN_MAX, 2), np.int64)
     while True:
         (progress,) = find_terms(

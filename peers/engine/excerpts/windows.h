@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "peers/engine/postings/word_numbers.h"
 #include "peers/engine/searching/batch.h"
 #include "peers/kernel.h"
 
@@ -37,21 +38,20 @@ enum { ANYWHERE, WHOLE, FORMS };
 
 #define HEADS 256
 
-/* FNV-1a over code points, 64 bits; never 0. */
-static inline uint64_t hash_codes(const uint32_t *codes, int64_t start, int64_t end)
+/* As `hash_word`, but never 0. */
+static inline uint64_t hash_codes(const uint32_t *codes, int64_t n, int64_t seed)
 {
-    uint64_t hashed = UINT64_C(14695981039346656037);
-    for (int64_t place = start; place < end; place++)
-        hashed = (hashed ^ codes[place]) * UINT64_C(1099511628211);
+    uint64_t hashed = hash_word(codes, n, (uint64_t)seed);
     return hashed ? hashed : 1;
 }
 
-KERNEL(hash_text, "wS", {
+KERNEL(hash_text, "wnS", {
     Words codes;
+    int64_t seed;
     MutableSums hashed;
 })
 {
-    a->hashed.at[0] = hash_codes(a->codes.at, 0, a->codes.size);
+    a->hashed.at[0] = hash_codes(a->codes.at, a->codes.size, a->seed);
     return 0;
 }
 
@@ -105,6 +105,7 @@ typedef struct {
 typedef struct {
     Sums words;
     Sums forms;
+    int64_t seed; /* of the hashes */
 } KnownForms;
 
 /* How far a text has been looked through, and why no further. */
@@ -213,7 +214,7 @@ static int64_t find_in_piece(
                 continue;
             if (wanted->kinds.at[term] == FORMS) {
                 end = end_of_word(text, place);
-                int64_t at = form_place(look->known.words, hash_codes(text->codes, place, end));
+                int64_t at = form_place(look->known.words, hash_codes(text->codes + place, end - place, look->known.seed));
                 if (look->known.words.at[at] == 0) {
                     if (n_unknown == UNKNOWN_MAX)
                         return n_unknown;
@@ -261,7 +262,7 @@ static int64_t note_seen(const Look *look, uint8_t *seen, int64_t first, int64_t
     return n_new;
 }
 
-KERNEL(find_terms, "(wiijj)b(wiiisi)(ss)nIjII2o", {
+KERNEL(find_terms, "(wiijj)b(wiiisi)(ssn)nIjII2o", {
     Look look;
 })
 {
