@@ -126,11 +126,11 @@ typedef struct {
 } Look;
 
 #define PAIRS 4096
+#define LAST_BITS 63
 
 /* The terms in an order in which those that may begin at a place are found, and where each was met. */
 typedef struct {
-    uint8_t singles[HEADS]; /* 1 for each last bits of a term's only character */
-    uint8_t pairs[PAIRS]; /* 1 for each pair of characters, mixed, that a term begins with */
+    uint8_t pairs[PAIRS]; /* 1 for the last bits of each two characters that a term may begin with */
     int64_t first[HEADS]; /* of those that may begin with a character, by its last bits */
     int64_t *next; /* of each, -1 for none */
     int64_t *n_places; /* of each, in a piece */
@@ -139,12 +139,11 @@ typedef struct {
 
 static inline uint32_t pair_of(uint32_t code, uint32_t next)
 {
-    return (code * 31 ^ next) % PAIRS;
+    return (code & LAST_BITS) << 6 | (next & LAST_BITS);
 }
 
 static void list_terms(TermList *list, const Wanted *wanted)
 {
-    memset(list->singles, 0, sizeof list->singles);
     memset(list->pairs, 0, sizeof list->pairs);
     fill(list->first, HEADS, -1);
     for (int64_t term = wanted->kinds.size - 1; term >= 0; term--) {
@@ -153,7 +152,7 @@ static void list_terms(TermList *list, const Wanted *wanted)
         list->next[term] = list->first[head];
         list->first[head] = term;
         if (wanted->starts.at[term + 1] - wanted->starts.at[term] == 1)
-            list->singles[head] = 1;
+            memset(list->pairs + pair_of(codes[0], 0), 1, LAST_BITS + 1);
         else
             list->pairs[pair_of(codes[0], codes[1])] = 1;
     }
@@ -164,7 +163,7 @@ static inline int64_t next_start(const TermList *list, const Text *text, int64_t
 {
     const uint32_t *codes = text->codes;
     for (; place + 1 < text->size; place++)
-        if (list->pairs[pair_of(codes[place], codes[place + 1])] | list->singles[codes[place] % HEADS])
+        if (list->pairs[pair_of(codes[place], codes[place + 1])])
             break;
     return place;
 }
