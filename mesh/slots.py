@@ -12,6 +12,7 @@ Wang 2004, section 6.2, without an array that everybody would have to agree on.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -21,12 +22,14 @@ import xxhash
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_ranking import NOBODY, rank_peers, scores_of
 
+HOSTS_CACHED_MAX: Final = 1_024  # whose slots are remembered: a host is met with each of its pages
 RECENT_MAX: Final = 8  # tables remembered in a process: the two of an ownership, and those before and after
 CHANGE_COST: Final = 8  # to change one peer's weight takes as long as to rank so many peers anew
 
 _RECENT: dict[tuple[int, int, tuple[tuple[str, int], ...]], SlotTable] = {}
 
 
+@lru_cache(maxsize=HOSTS_CACHED_MAX)
 def slot_of(host: str, slot_count: int) -> int:
     """Map a host to its slot, the first level of the two-level mapping.
 

@@ -26,6 +26,7 @@ FILES_DOMAIN = "files.localhost"
 NO_URL = "is no URL of a page, which begins with http://, https:// or ftp://"  # behind what is none
 WITH_LOGIN = "was given with a login, and none is ever used: give it without"  # behind a URL
 FTP = "ftp://"  # how URLs of directories of FTP servers begin
+URLS_CACHED_MAX = 1024  # whose hosts are remembered: of hits, links and visits each is asked several times
 LINKS_CACHED_MAX = 32768  # about 12 MB; the navigation of a site repeats on all pages of a directory
 
 # RFC 3986, 2.3.
@@ -134,6 +135,7 @@ def canonical_links(base: str, hrefs: Iterable[str], *, with_ftp: bool = False) 
     return found
 
 
+@lru_cache(maxsize=URLS_CACHED_MAX)
 def host_of(url: str) -> str:
     """Return the *host* of a canonical URL or origin: its name, without scheme, port and dot of the root.
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import repeat
 from math import inf
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -139,7 +139,7 @@ class IndexView(Protocol):
         """Find out which of those committed are in which; of others the first question about them does."""
 
 
-class IndexAnswer(NamedTuple):
+class IndexAnswer(msgspec.Struct, frozen=True):
     """The message to the indexer, and whether it is all that could be said."""
 
     message: QuestionAnswered | DamageMet
@@ -243,9 +243,11 @@ def _answer_to(order: AnswerQuestion, question: Question, view: SlotsView, effor
         question.defined,
         wants_words=question.wants_words,
     )
-    here = {excerpt.url for excerpt in excerpts}
     unsettled = question.urls if effort.is_spent else order.unsettled
-    return ExcerptsRead(question.request, tuple(excerpts), tuple(url for url in unsettled if url not in here))
+    if unsettled:
+        here = {excerpt.url for excerpt in excerpts}
+        unsettled = tuple([url for url in unsettled if url not in here])
+    return ExcerptsRead(question.request, tuple(excerpts), unsettled)
 
 
 def _count(order: AnswerQuestion, question: CountTerms, view: SlotsView, effort: Effort) -> Message | None:
@@ -267,8 +269,8 @@ def _count(order: AnswerQuestion, question: CountTerms, view: SlotsView, effort:
         statistics.field_lengths,
         doc_freqs,
         order.missing,
-        tuple(tuple(similar) for similar, _ in told),
-        any(is_cut for _, is_cut in told),
+        tuple([tuple(similar) for similar, _ in told]) if told else (),
+        bool(told) and any(is_cut for _, is_cut in told),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from math import inf
 from struct import pack
+from sys import getsizeof
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -15,6 +16,7 @@ from xxhash import xxh3_128_digest
 from mesh.slot_set import SlotMask
 from peers.engine.excerpts.sections import Outline, Section
 from peers.engine.excerpts.snippet import (
+    SEARCHED_CHARS_MAX,
     SearchedText,
     Snippet,
     highlights_of,
@@ -85,10 +87,13 @@ _GENERATION_BITS: Final = 22
 
 
 class ShownPage(NamedTuple):
-    """The parts of a page that excerpts are made of."""
+    """The parts of a page that excerpts are made of.
+
+    The text is folded anew for each: that takes 4 us, and to keep it as well ten times the memory.
+    """
 
     title: SearchedText
-    text: SearchedText
+    text: str  # as much as is searched, and one character if there is more
     fetched_at: float
     date: float
     published: str
@@ -101,13 +106,8 @@ class ShownPage(NamedTuple):
     @property
     def size_bytes(self) -> int:
         """About how many bytes it takes in memory."""
-        return (
-            1_000
-            + self.title.size_bytes
-            + self.text.size_bytes
-            + self.outline.size_bytes
-            + 2 * len(self.beside)
-        )
+        title = 10 * len(self.title.text)  # once it has been folded
+        return 1_000 + title + getsizeof(self.text) + self.outline.size_bytes + getsizeof(self.beside)
 
 
 class IndexReader:
@@ -327,7 +327,8 @@ def _hits(best: Sequence[Best], features: Sequence[tuple[float, ...]]) -> list[H
     for place, page in enumerate(best):
         of_views.setdefault(id(page.view), []).append(place)
     for places in of_views.values():
-        view, documents = best[places[0]].view, [best[place].document for place in places]
+        view = best[places[0]].view
+        documents = np.array([best[place].document for place in places], np.int64)
         of_contents = view.segment.contents[documents].tolist()
         of_copies = view.live.copies[documents].tolist()
         rows = view.segment.sketches[documents].tobytes()
@@ -344,8 +345,9 @@ def _similar(each: SimilarWord) -> Similar:
 
 
 def _shown_page(document: Document, title: str) -> ShownPage:
-    text = SearchedText((document.text or document.boilerplate) if document.is_quotable else "")
-    outline = Outline(document, text.text)
+    text = (document.text or document.boilerplate) if document.is_quotable else ""
+    text = text[: SEARCHED_CHARS_MAX + 1]
+    outline = Outline(document, text[:SEARCHED_CHARS_MAX])
     return ShownPage(
         SearchedText(title[:TITLE_CHARS_MAX]),
         text,
@@ -374,7 +376,8 @@ def _section_and_snippet(query: Query, page: ShownPage, effort: Effort) -> tuple
 def _excerpt_of_directory(query: Query, url: str, page: ShownPage) -> Excerpt:
     from peers.engine.excerpts.shown_entries import entries_shown, text_of_entries
 
-    shown = entries_shown(url, page.title.text, page.text, page.outline.ids, query)
+    names = SearchedText(page.text)
+    shown = entries_shown(url, page.title.text, names, page.outline.ids, query)
     return Excerpt(
         url,
         page.title.text,
@@ -390,8 +393,8 @@ def _excerpt_of_directory(query: Query, url: str, page: ShownPage) -> Excerpt:
 
 
 def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort, name: str) -> Excerpt:
-    if page.type == LISTING and page.text.text:
-        effort.spend(searched_chars(page.text.text, query))
+    if page.type == LISTING and page.text:
+        effort.spend(searched_chars(page.text, query))
         return _excerpt_of_directory(query, url, page)
     section, snippet = _section_and_snippet(query, page, effort)
     return Excerpt(
@@ -407,7 +410,7 @@ def _excerpt(query: Query, url: str, page: ShownPage, effort: Effort, name: str)
         published=page.published,
         section=section.title[:TITLE_CHARS_MAX],
         section_id=section.id if len(section.id) <= SECTION_ID_CHARS_MAX else "",
-        synopsis=synopsis_of(name, page.title.text, page.outline.headings, page.text.text, page.beside)
+        synopsis=synopsis_of(name, page.title.text, page.outline.headings, page.text, page.beside)
         if name
         else "",
         names=page.names,
@@ -418,7 +421,7 @@ def _with_definition(excerpt: Excerpt, term: str, page: ShownPage, effort: Effor
     """Add the sentence that defines a term, where the page has one."""
     from peers.engine.excerpts.definition import definition_in  # loaded where somebody asks for one
 
-    text = page.text.text
+    text = page.text
     effort.spend(len(text) // DEFINED_CHARS_A_VISIT)
     found = definition_in(term, text)
     return msgspec.structs.replace(excerpt, definition=found.sentence)
@@ -428,7 +431,7 @@ def _with_words(excerpt: Excerpt, page: ShownPage, effort: Effort) -> Excerpt:
     """Add the words that a page is about, by its beginning."""
     from peers.text.keywords import weighted_words
 
-    text = page.text.text[:WORDS_CHARS_MAX]
+    text = page.text[:WORDS_CHARS_MAX]
     headings = "\n".join(page.outline.headings)[:WORDS_CHARS_MAX]
     effort.spend(WORDS_VISITS_A_CHAR * (len(text) + len(headings)))
     words = [word for word, _ in weighted_words(page.title.text, headings, text) if len(word) <= 256]

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from peers.kernel import Bytes, Codes, kernels_of
+from peers.kernel import Bytes, Codes, Ints, kernels_of
 from peers.text.folding import INVISIBLE, fold
 from peers.text.runs import KIND_OF_CHARACTER, RunKind
 
@@ -46,6 +46,7 @@ _JAMO: Final = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
 # What each code point is folded to, + 1; 0 when nobody has asked yet; `UNEVEN` when that depends on its
 # neighbours, or is not one character.
 _folded_to: Codes = np.zeros(sys.maxunicode + 1, np.uint32)
+_apart: dict[int, str] = {}  # to what those are folded that are not even, but whatever stands beside them
 
 
 def codes_of(text: str) -> Codes:
@@ -81,15 +82,47 @@ def fold_evenly(codes: Codes) -> Codes | None:
         code = int(codes[done])
         if _folded_to[code]:
             return None
-        _folded_to[code] = _even_fold(chr(code))
+        _learn(code)
     return folded
 
 
-def _even_fold(character: str) -> int:
+def fold_apart(codes: Codes) -> tuple[Codes, Ints, Ints] | None:
+    """Return a text as `fold` makes it, and start and end in it of what each character was; as `AlignedText`.
+
+    None unless every character is folded to the same in any context, if to none or to several.
+    """
+    distinct, which = np.unique(codes, return_inverse=True)
+    for code in distinct[_folded_to[distinct] == 0].tolist():
+        _learn(code)
+    is_uneven = _folded_to[distinct] == UNEVEN
+    parts = [_apart.get(code) for code in distinct[is_uneven].tolist()]
+    told = [part for part in parts if part is not None]
+    if len(told) < len(parts):
+        return None
+    table = np.concatenate((codes_of("".join(told)), _folded_to[distinct] - np.uint32(1)))
+    sizes = np.ones(len(distinct), np.int64)
+    sizes[is_uneven] = list(map(len, told))
+    in_table = np.arange(len(table) - len(distinct), len(table))  # where what each is folded to begins
+    in_table[is_uneven] = np.cumsum(sizes[is_uneven]) - sizes[is_uneven]
+    lengths = sizes[which]
+    behind = np.cumsum(lengths)
+    starts = np.repeat(np.arange(len(codes)), lengths)
+    folded = table[np.arange(len(starts)) + np.repeat(in_table[which] - behind + lengths, lengths)]
+    ends = starts + 1
+    unseen = np.flatnonzero((lengths == 0) & (behind > 0))
+    ends[behind[unseen] - 1] = unseen + 1  # what nobody sees belongs to the character before it
+    return folded, starts, ends
+
+
+def _learn(code: int) -> None:
+    """Learn to what a character is folded that was never met."""
+    character = chr(code)
     folded = fold(character)
-    forms = character + unicodedata.normalize("NFKC", character) + folded
-    is_even = len(folded) == 1 and not any(map(_may_join, forms))
-    return ord(folded) + 1 if is_even else UNEVEN
+    is_apart = not any(map(_may_join, character + unicodedata.normalize("NFKC", character) + folded))
+    is_even = is_apart and len(folded) == 1
+    if is_apart and not is_even:
+        _apart[code] = folded
+    _folded_to[code] = ord(folded) + 1 if is_even else UNEVEN
 
 
 def _may_join(character: str) -> bool:

@@ -107,6 +107,13 @@ tej ten to tu tylko tym u w we wszystko z za ze
 
 FUNCTION_WORDS_OF: Final = {language: frozenset(words.split()) for language, words in _WORDS.items()}
 
+_WITH_CHINESE: Final = {
+    language: words | FUNCTION_WORDS_OF["zh"] for language, words in FUNCTION_WORDS_OF.items()
+}
+_OF_ANY: Final = frozenset[str]().union(
+    *[words for language, words in FUNCTION_WORDS_OF.items() if language != "zh"]
+)
+
 # More than a chance: `die` alone may be English.
 _FOUND_MIN: Final = 2
 
@@ -116,7 +123,9 @@ def language_of_function_words(words: Iterable[str]) -> str:
 
     "" when they are fewer than two. Chinese, whose characters no other language has, is none.
     """
-    distinct = frozenset(words)
+    distinct = _OF_ANY.intersection(words)
+    if len(distinct) < _FOUND_MIN:  # as of nearly all queries
+        return ""
     found = {
         language: len(distinct & of_language)
         for language, of_language in FUNCTION_WORDS_OF.items()
@@ -128,4 +137,4 @@ def language_of_function_words(words: Iterable[str]) -> str:
 
 def function_words_of(words: Iterable[str]) -> frozenset[str]:
     """Return the function words of the language that a query is in, English by default, and Chinese ones."""
-    return FUNCTION_WORDS_OF[language_of_function_words(words) or "en"] | FUNCTION_WORDS_OF["zh"]
+    return _WITH_CHINESE[language_of_function_words(words) or "en"]

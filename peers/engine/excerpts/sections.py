@@ -10,24 +10,30 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
-from peers.engine.excerpts.snippet import SearchedText, line_told
+import msgspec
+
+from peers.engine.excerpts.snippet import SearchedText, line_told, may_be_in
 from peers.engine.native.compiled import kernel
 from peers.engine.pages.document import Document
 from peers.engine.queries.query import Query
 from peers.kernel import Codes
 from peers.text.characters import codes_of
+from peers.text.folding import fold
 
 UNSEEN_AT_END_MAX: Final = 3  # headings behind the main text, as of a list of links
 HEADINGS_SOUGHT_MAX: Final = 500  # among which a query's words are looked for
 
 
-class Section(NamedTuple):
+class Section(msgspec.Struct, frozen=True, gc=False):
     """A part of a page below a heading."""
 
     title: str = ""  # the heading; "" for the beginning of the page
     id: str = ""  # that leads to it behind #; "" where there is none
+
+
+_BEGINNING: Final = Section()
 
 
 class Outline:
@@ -61,7 +67,7 @@ class Outline:
         """Return the section that a place in the text is in."""
         starts, numbers = self._places
         at = bisect_right(starts, place) - 1
-        return self._section(numbers[at]) if at >= 0 else Section()
+        return self._section(numbers[at]) if at >= 0 else _BEGINNING
 
     def section_told(self, query: Query, title: SearchedText) -> tuple[Section, str] | None:
         """Return the section whose heading answers a query beyond the page's title, if one does: `line_told`.
@@ -69,7 +75,8 @@ class Outline:
         Returns:
           The section, and the text from its heading to the next one, "" where that is behind what is kept.
         """
-        number = 1 + line_told(self._sought, title, query) if any(self.headings[1:]) else 0
+        # Of most pages no heading has any of the words.
+        number = 1 + line_told(self._sought, title, query) if may_be_in(self._folded, query) else 0
         if not number:
             return None
         section = self._section(number)
@@ -85,6 +92,11 @@ class Outline:
         return SearchedText("\n".join(self.headings[1 : HEADINGS_SOUGHT_MAX + 1]))
 
     @cached_property
+    def _folded(self) -> str:
+        """The same, folded."""
+        return fold("\n".join(self.headings[1 : HEADINGS_SOUGHT_MAX + 1]))
+
+    @cached_property
     def _places(self) -> tuple[list[int], list[int]]:
         """Where lines of the text begin that read as headings, and which each is; 0 where that is not sure.
 
@@ -92,12 +104,13 @@ class Outline:
         """
         if len(self.headings) < 2 or not self._text:
             return [], []
-        n_lines = self._text.count("\n") + 1
-        return _place_headings(codes_of(self._text), codes_of("\n".join(self.headings)), n_lines, n_lines)
+        n_lines_max = len(self._text) // 2 + 1  # but for empty ones
+        headings = codes_of("\n".join(self.headings))
+        return _place_headings(codes_of(self._text), headings, n_lines_max, n_lines_max)
 
     def _section(self, number: int) -> Section:
         if number == 0:
-            return Section()
+            return _BEGINNING
         title = self.headings[number].removesuffix(self._sign).rstrip()
         return Section(title, self._ids[number] if number < len(self._ids) else "")
 
@@ -108,7 +121,7 @@ def _place_headings(text: Codes, headings: Codes, starts: int, numbers: int) -> 
 
     Args:
       headings: lines, in order.
-      starts, numbers: room, for as many as the text has lines.
+      starts, numbers: room, for as many as the text has lines with anything in them.
 
     Returns:
       Where the lines begin, and the numbers of the headings, 0 where it is not sure which it is.

@@ -54,7 +54,7 @@ from peers.engine.queries.query import Query
 from peers.engine.searching.effort import Effort
 from peers.kernel import Ints
 from peers.text.analysis import CHARACTER_PREFIX
-from peers.text.characters import character_classes, codes_of, fold_evenly, text_of
+from peers.text.characters import character_classes, codes_of, fold_apart, fold_evenly, text_of
 from peers.text.compounds import COMPOUND_PREFIX
 from peers.text.folding import AlignedText
 from peers.text.runs import OTHER_CJK, RunKind, kind_of
@@ -63,7 +63,7 @@ from peers.text.stemming import FORM_PREFIX, native_form_of, spellings_of_model
 # Two columns for a CJK character, one for any other: 160 Chinese characters, or 320 latin ones.
 SNIPPET_COLUMNS = 320
 # Text that is looked through for matches: what is behind this is not worth the time.
-_SEARCHED_CHARS_MAX = 200_000
+SEARCHED_CHARS_MAX = 200_000
 # For more terms than these less in proportion: few have so many, and each costs for each character.
 _TERMS_FOR_ALL = 16
 _PIECE_CHARS = 3_000
@@ -95,24 +95,19 @@ class SearchedText:
     """A text in which words are looked for, once or again: text folded for one query serves the next."""
 
     def __init__(self, text: str) -> None:
-        self.text = text[:_SEARCHED_CHARS_MAX]
-        self.is_whole = len(text) <= _SEARCHED_CHARS_MAX
+        self.text = text[:SEARCHED_CHARS_MAX]
+        self.is_whole = len(text) <= SEARCHED_CHARS_MAX
         self.codes = codes_of(self.text)
         # So many characters, folded. Replaced as a whole: where threads race, something is folded twice.
         self._folded: tuple[int, tuple[Stretch, ...]] = 0, ()
         self._matched: tuple[Wanted, Ints] | None = None  # the places of what was looked for last, likewise
-
-    @property
-    def size_bytes(self) -> int:
-        """The approximate memory that the text takes when all of it has been folded."""
-        return 10 * len(self.text)
 
     def stretches(self) -> Iterator[Stretch]:
         """Yield the text folded, as far as it is wanted: one piece, then several times as much each time."""
         n_folded, stretches = self._folded
         yield from stretches
         while n_folded < len(self.text):
-            ends = list(_piece_ends(self.text, n_folded, _GROWTH * n_folded))
+            ends = _piece_ends(self.text, n_folded, _GROWTH * n_folded)
             more = self._fold([n_folded, *ends])
             n_folded, stretches = ends[-1], stretches + more
             self._folded = n_folded, stretches
@@ -137,8 +132,10 @@ class SearchedText:
     def _fold(self, bounds: list[int]) -> tuple[Stretch, ...]:
         """Fold the pieces between these places."""
         even = fold_evenly(self.codes[bounds[0] : bounds[-1]])
-        if even is None and len(bounds) == 2:
-            return (self._fold_piece(*bounds),)
+        if len(bounds) == 2:
+            if even is None:
+                return (self._fold_piece(*bounds),)
+            return (Stretch(even, _NO_ORIGINS, _NO_ORIGINS, [len(even)], [len(even)]),)
         if even is None:
             return tuple(chain.from_iterable(map(self._fold, map(list, pairwise(bounds)))))
         ends = [end - bounds[0] for end in bounds[1:]]
@@ -147,17 +144,17 @@ class SearchedText:
 
     def _fold_piece(self, start: int, end: int) -> Stretch:
         """Fold a piece in which, maybe, not every character is folded to one."""
-        aligned = AlignedText(self.text[start:end])
-        folded = codes_of(aligned.folded)
-        starts, ends = aligned.origins or (_NO_ORIGINS, _NO_ORIGINS)
-        return Stretch(
-            folded, np.array(starts, np.int64), np.array(ends, np.int64), [len(folded)], [end - start]
-        )
+        apart = fold_apart(self.codes[start:end])
+        if apart is None:
+            aligned = AlignedText(self.text[start:end])
+            starts, ends = aligned.origins or ([], [])
+            apart = codes_of(aligned.folded), np.array(starts, np.int64), np.array(ends, np.int64)
+        return Stretch(*apart, [len(apart[0])], [end - start])
 
 
 def searched_chars(text: str, query: Query) -> int:
     """Return how many characters of a page's text are looked through for a query, at most."""
-    return min(len(text), _SEARCHED_CHARS_MAX * _TERMS_FOR_ALL // max(_TERMS_FOR_ALL, len(query.scoring)))
+    return min(len(text), SEARCHED_CHARS_MAX * _TERMS_FOR_ALL // max(_TERMS_FOR_ALL, len(query.scoring)))
 
 
 def snippet_of(
@@ -223,6 +220,11 @@ def line_told(lines: SearchedText, title: SearchedText, query: Query) -> int:
     return tell_line(lines.codes, matches, in_title, wanted.worths) if len(matches) else -1
 
 
+def may_be_in(folded: str, query: Query) -> bool:
+    """Tell whether any word of a query, as it is typed or in another form, can be in a folded text."""
+    return any(map(folded.__contains__, _starts(query.scoring, query.language)))
+
+
 def words_in_lines(lines: SearchedText, query: Query) -> dict[int, int]:
     """Count the distinct words of a query in each line of a text, as far as it is looked through."""
     wanted, forms = _wanted(query.scoring, query.language), _forms_in(query.language)
@@ -273,7 +275,7 @@ def _find(
     found: Ints,
 ) -> list[int]:
     """Find the terms in a stretch; the forms of new words are learnt on the way. EffortSpentError."""
-    classes, known = character_classes(), (forms.words, forms.forms)
+    classes, known = character_classes(), forms.known
     unknown = np.empty((UNKNOWN_MAX, 2), np.int64)
     while True:
         (progress,) = find_terms(
@@ -351,6 +353,11 @@ def _typed(scoring: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=QUERIES_CACHED)
+def _starts(scoring: tuple[str, ...], language: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([term.start for term in sought_terms(_typed(scoring), language)]))
+
+
+@lru_cache(maxsize=QUERIES_CACHED)
 def _wanted(scoring: tuple[str, ...], language: str) -> Wanted:
     sought = sought_terms(scoring, language)
     terms = [term.start for term in sought]
@@ -365,15 +372,16 @@ def _wanted(scoring: tuple[str, ...], language: str) -> Wanted:
     )
 
 
-def _piece_ends(text: str, start: int, enough: int) -> Iterator[int]:
-    """Yield where pieces of a text end, at the end of a line where that is near, until there are enough."""
+def _piece_ends(text: str, start: int, enough: int) -> list[int]:
+    """Return where pieces of a text end, at the end of a line where that is near, until there are enough."""
+    ends: list[int] = []
     while True:
         end = start + _PIECE_CHARS
         line_end = text.rfind("\n", start + _PIECE_CHARS // 2, end) if end < len(text) else -1
         start = line_end + 1 if line_end > 0 else min(end, len(text))
-        yield start
+        ends.append(start)
         if start >= min(enough, len(text)):
-            return
+            return ends
 
 
 def _united(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

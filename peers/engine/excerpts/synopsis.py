@@ -49,7 +49,7 @@ def synopsis_of(name: str, title: str, headings: Sequence[str], text: str, besid
       text: with the headings as lines; of a page whose text is not to be shown "".
       beside: text that does not count as main text, as lines of code often do not.
     """
-    if any(_is_named(name, each) for each in (title, *headings[:1])):
+    if _is_named(name, title) or (headings and _is_named(name, headings[0])):
         known = frozenset(headings)
         of_synopsis = {each for each in known if _is_of_synopsis(each)}
         lines = text.split("\n") if of_synopsis else []

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "peers/engine/postings/word_numbers.h"
 #include "peers/engine/searching/batch.h"
 #include "peers/kernel.h"
 
@@ -37,21 +38,20 @@ enum { ANYWHERE, WHOLE, FORMS };
 
 #define HEADS 256
 
-/* FNV-1a over code points, 64 bits; never 0. */
-static inline uint64_t hash_codes(const uint32_t *codes, int64_t start, int64_t end)
+/* As `hash_word`, but never 0. */
+static inline uint64_t hash_codes(const uint32_t *codes, int64_t n, int64_t seed)
 {
-    uint64_t hashed = UINT64_C(14695981039346656037);
-    for (int64_t place = start; place < end; place++)
-        hashed = (hashed ^ codes[place]) * UINT64_C(1099511628211);
+    uint64_t hashed = hash_word(codes, n, (uint64_t)seed);
     return hashed ? hashed : 1;
 }
 
-KERNEL(hash_text, "wS", {
+KERNEL(hash_text, "wnS", {
     Words codes;
+    int64_t seed;
     MutableSums hashed;
 })
 {
-    a->hashed.at[0] = hash_codes(a->codes.at, 0, a->codes.size);
+    a->hashed.at[0] = hash_codes(a->codes.at, a->codes.size, a->seed);
     return 0;
 }
 
@@ -105,6 +105,7 @@ typedef struct {
 typedef struct {
     Sums words;
     Sums forms;
+    int64_t seed; /* of the hashes */
 } KnownForms;
 
 /* How far a text has been looked through, and why no further. */
@@ -125,11 +126,11 @@ typedef struct {
 } Look;
 
 #define PAIRS 4096
+#define LAST_BITS 63
 
 /* The terms in an order in which those that may begin at a place are found, and where each was met. */
 typedef struct {
-    uint8_t singles[HEADS]; /* 1 for each last bits of a term's only character */
-    uint8_t pairs[PAIRS]; /* 1 for each pair of characters, mixed, that a term begins with */
+    uint8_t pairs[PAIRS]; /* 1 for the last bits of each two characters that a term may begin with */
     int64_t first[HEADS]; /* of those that may begin with a character, by its last bits */
     int64_t *next; /* of each, -1 for none */
     int64_t *n_places; /* of each, in a piece */
@@ -138,12 +139,11 @@ typedef struct {
 
 static inline uint32_t pair_of(uint32_t code, uint32_t next)
 {
-    return (code * 31 ^ next) % PAIRS;
+    return (code & LAST_BITS) << 6 | (next & LAST_BITS);
 }
 
 static void list_terms(TermList *list, const Wanted *wanted)
 {
-    memset(list->singles, 0, sizeof list->singles);
     memset(list->pairs, 0, sizeof list->pairs);
     fill(list->first, HEADS, -1);
     for (int64_t term = wanted->kinds.size - 1; term >= 0; term--) {
@@ -152,7 +152,7 @@ static void list_terms(TermList *list, const Wanted *wanted)
         list->next[term] = list->first[head];
         list->first[head] = term;
         if (wanted->starts.at[term + 1] - wanted->starts.at[term] == 1)
-            list->singles[head] = 1;
+            memset(list->pairs + pair_of(codes[0], 0), 1, LAST_BITS + 1);
         else
             list->pairs[pair_of(codes[0], codes[1])] = 1;
     }
@@ -163,7 +163,7 @@ static inline int64_t next_start(const TermList *list, const Text *text, int64_t
 {
     const uint32_t *codes = text->codes;
     for (; place + 1 < text->size; place++)
-        if (list->pairs[pair_of(codes[place], codes[place + 1])] | list->singles[codes[place] % HEADS])
+        if (list->pairs[pair_of(codes[place], codes[place + 1])])
             break;
     return place;
 }
@@ -213,7 +213,7 @@ static int64_t find_in_piece(
                 continue;
             if (wanted->kinds.at[term] == FORMS) {
                 end = end_of_word(text, place);
-                int64_t at = form_place(look->known.words, hash_codes(text->codes, place, end));
+                int64_t at = form_place(look->known.words, hash_codes(text->codes + place, end - place, look->known.seed));
                 if (look->known.words.at[at] == 0) {
                     if (n_unknown == UNKNOWN_MAX)
                         return n_unknown;
@@ -261,7 +261,7 @@ static int64_t note_seen(const Look *look, uint8_t *seen, int64_t first, int64_t
     return n_new;
 }
 
-KERNEL(find_terms, "(wiijj)b(wiiisi)(ss)nIjII2o", {
+KERNEL(find_terms, "(wiijj)b(wiiisi)(ssn)nIjII2o", {
     Look look;
 })
 {

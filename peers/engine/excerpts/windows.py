@@ -16,10 +16,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from peers.engine.native.compiled import kernel
+from peers.engine.postings.word_numbers import SEED
 from peers.kernel import Bytes, Codes, Ints, Numbers, Sums
-from peers.text.characters import (
-    codes_of,
-)
+from peers.text.characters import codes_of
 from peers.text.stemming import native_form_of
 
 # How far a cut may move to fall between words; a longer "word" is cut inside.
@@ -64,12 +63,14 @@ class FormTable:
     Attributes:
       words: hashes of words, by open addressing; 0 where there is none.
       forms: of each, the hash of its form, 0 when it has none.
+      known: both, as kernels take them.
     """
 
     def __init__(self, language: str) -> None:
         self._language = language
         self.words: Sums = np.zeros(_FORMS_KEPT, np.uint64)
         self.forms: Sums = np.zeros(_FORMS_KEPT, np.uint64)
+        self.known = self.words, self.forms, SEED
         self._used = 0
 
     def learn(self, word: str) -> None:
@@ -87,15 +88,18 @@ class FormTable:
         self._used += 1
 
 
-def hash_of(text: str) -> int:
-    """Return the hash by which kernels compare words, never 0."""
+def hash_of(text: str, seed: int = SEED) -> int:
+    """Return the hash by which kernels compare words, never 0.
+
+    Without a seed a page could have thousands of words that share a place in a table, each behind all others.
+    """
     hashed = np.empty(1, np.uint64)
-    _hash_text(codes_of(text), hashed)
+    _hash_text(codes_of(text), seed, hashed)
     return int(hashed[0])
 
 
 @kernel
-def _hash_text(codes: Codes, hashed: Sums) -> int:
+def _hash_text(codes: Codes, seed: int, hashed: Sums) -> int:
     """Set `hashed`, of one number, to the hash of a text."""
 
 
@@ -125,7 +129,7 @@ def find_terms(
     stretch: Stretch,
     classes: Bytes,
     wanted: Wanted,
-    known: tuple[Sums, Sums],
+    known: tuple[Sums, Sums, int],
     chars_max: int,
     effort: Ints,
     before: Numbers,
@@ -137,7 +141,7 @@ def find_terms(
 
     Args:
       stretch: the next one of the text.
-      known: words and forms of a `FormTable`.
+      known: that of a `FormTable`.
       chars_max: no more pieces are begun when so many characters have been looked through; below 0 all are
         looked through, also when each term was seen.
       effort: what each piece is paid with before it is begun (`Effort.cells`).

@@ -192,7 +192,7 @@ def _near(segment: Segment, typed: str, effort: Effort) -> list[tuple[str, int, 
     if not typed.isalpha() or len(letters) > TYPED_BYTES_MAX:
         return []
     edits_max = 1 if len(typed) < TWO_EDITS_CHARS else 2
-    blocks = segment.blocks_between(b"a", b"{")
+    blocks = segment.blocks_of_words
     found = np.empty(_ROOM * NEAR_COLUMNS, np.int64)
     _pay(blocks, effort)
     n = near_entries(

@@ -63,8 +63,8 @@ _ENTRANCE: Final = re.compile(r"[a-z]+://([^/?#]+)/((?:[^/?#]+/)*)(?:index\.[a-z
 def name_in(text: str) -> str:
     """Return the entry of the name that a text is, "" where it is none."""
     words = runs_of(fold(text))
-    empty = function_words_of(words) | _GENERIC
-    told = [_GENERIC_HAN.sub("", word) for word in words if word not in empty]
+    empty = function_words_of(words)
+    told = [_GENERIC_HAN.sub("", word) for word in words if word not in empty and word not in _GENERIC]
     kept = [word for word in told if not _VERSION.fullmatch(word)] or told
     name = "".join(kept)
     return NAME_PREFIX + name if name and len(kept) <= WORDS_MAX and len(name) <= CHARS_MAX else ""

@@ -22,7 +22,7 @@ from peers.text.stemming import form_of, native_form_of
 
 Array = TypeVar("Array", Ints, Sums, Codes)
 
-_SEED: Final = hash("words")  # another one in every process
+SEED: Final = hash("words")  # of hashes of words, another one in every process
 
 NO_ENTRY: Final = 0  # the place of the entry of texts that have none
 _UNKNOWN: Final = -1
@@ -65,7 +65,7 @@ class DistinctWords:
             codes,
             starts,
             lengths,
-            _SEED,
+            SEED,
             self._slots,
             self._hashes,
             self._starts,

@@ -113,12 +113,12 @@ def features_of_best(
     return found
 
 
-def depth_of(url: str) -> int:
-    """Return how many segments the path of a canonical URL has, 0 for the front page of a host.
+def depths_of(urls: Sequence[str]) -> list[float]:
+    """Return how many segments the paths of canonical URLs have, 0 for the front page of a host.
 
-    So it is of the key of a replaced version, where a space and # stand behind the URL (`pages.past`).
+    So it is of the keys of replaced versions, where a space and # stand behind the URL (`pages.past`).
     """
-    return url.partition("?")[0].partition("#")[0].rstrip("/ ").count("/") - 2
+    return [url.partition("?")[0].partition("#")[0].rstrip("/ ").count("/") - 2.0 for url in urls]
 
 
 @lru_cache(maxsize=FORMS_CACHED)
@@ -212,7 +212,7 @@ def _measured(
         return []
     plan = _plan(query, statistics)
     measured: list[tuple[float, ...]] = []
-    depths = [float(depth_of(url)) for url in urls]
+    depths = depths_of(urls)
     for segment, documents in located:
         n = len(documents)
         found, (damage, positions_damage) = _measure(

@@ -240,6 +240,11 @@ class Segment:
             raise CorruptIndexError(f"segment {self.name} has no dictionary")
         return dictionary
 
+    @cached_property
+    def blocks_of_words(self) -> tuple[int, int]:
+        """First and end of the blocks of the dictionary that may have words in Latin letters."""
+        return self.blocks_between(b"a", b"{")
+
     def blocks_between(self, first: bytes, end: bytes | None) -> tuple[int, int]:
         """Return first and end of the blocks in which entries from `first` to before `end` are."""
         end_number = self.entry_count if end is None else max(self._rank(first), self._rank(end))

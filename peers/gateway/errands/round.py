@@ -57,7 +57,7 @@ class Round:
     def ask(self) -> list[Send]:
         """One multicast where several peers are asked the same, otherwise letters."""
         messages = list(self._questions.values())
-        if len(messages) > 1 and all(message is messages[0] for message in messages):
+        if len(messages) > 1 and len(set(map(id, messages))) == 1:
             return [Send(Address(EVERYBODY, self._actor), messages[0])]
         return [self._letter(peer) for peer in self._questions]
 

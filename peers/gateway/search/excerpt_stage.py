@@ -82,7 +82,8 @@ class ExcerptStage(Stage):
 
     def is_read(self) -> bool:
         """Is there an excerpt of every page that is not denied?"""
-        unread = [url for url in self._readers if self.excerpt_of(url) is None]
+        read = {url for _, url in self._excerpts}
+        unread = self._readers.keys() - read
         return all(map(self._task.witnesses.is_denied, unread))
 
     def excerpt_of(self, url: str) -> Excerpt | None:

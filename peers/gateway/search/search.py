@@ -50,7 +50,7 @@ from peers.gateway.search.excerpt_stage import ExcerptStage
 from peers.gateway.search.hit_list import NOTHING_CLICKED
 from peers.gateway.search.merged_hits import MergedHits
 from peers.gateway.search.plan import Plan, Share
-from peers.gateway.search.relaxation import ENOUGH, steps_of
+from peers.gateway.search.relaxation import ENOUGH, Step, steps_of
 from peers.gateway.search.result_cache import CachedPage
 from peers.gateway.search.search_stage import SearchStage, Sums
 from peers.gateway.search.search_task import SearchTask
@@ -65,6 +65,7 @@ class Search(Errand):
     """Answers one `SearchPages` by one `PagesFound`: goes from stage to stage, and back where it must."""
 
     _stage: Stage
+    _steps: tuple[Step, ...]  # of the query, by the sums that it was counted with last
 
     def __init__(
         self,
@@ -188,7 +189,7 @@ class Search(Errand):
         stage = self._stage
         before = len(stage.plans)
         sends = bridge(now)
-        if isinstance(stage, SearchStage) and len(stage.plans) > before:
+        if len(stage.plans) > before and isinstance(stage, SearchStage):
             sends += self._search_further(stage, now)
         return sends
 
@@ -236,12 +237,17 @@ class Search(Errand):
 
     def _search_by(self, sums: Sums, counted: TermStage, plan: Plan, now: float) -> list[Send]:
         """Search with these sums over a plan, although indexes may have changed since they were counted."""
-        task, reading, doc_freqs = self._task, self._task.reading, self._doc_freqs(sums)
+        reading, doc_freqs = self._task.reading, self._doc_freqs(sums)
         query = reading.with_native_forms(doc_freqs)
         unquoted = reading.unquoted_with_native_forms(doc_freqs)
         if not self._is_counted:
             doc_freqs = {term: max(n, 1) for term, n in doc_freqs.items()}
-        steps = steps_of(query, doc_freqs, unquoted)
+        self._steps = steps_of(query, doc_freqs, unquoted)
+        return self._search_step(sums, counted, plan, now)
+
+    def _search_step(self, sums: Sums, counted: TermStage, plan: Plan, now: float) -> list[Send]:
+        """Search by the next one of the steps."""
+        steps, task = self._steps, self._task
         self._step_number = min(self._step_number, len(steps) - 1)
         self._is_last_step = self._step_number == len(steps) - 1
         step = steps[self._step_number]
@@ -285,7 +291,7 @@ class Search(Errand):
             self._with_all = stage.total(plan) if stage.step.enough == ENOUGH else None
             self._step_number += 1
             self._shared.fallbacks += 1
-            return self._search_by(stage.sums, stage, plan, now)
+            return self._search_step(stage.sums, stage, plan, now)
         return self._read(stage, plan, now)
 
     def _read(self, searched: SearchStage, plan: Plan, now: float) -> list[Send]:
@@ -298,7 +304,7 @@ class Search(Errand):
         if task.reported and (doubtful := searched.doubtful(plan, self._merged.end)):
             return self._ask_directly(searched, doubtful, now)
         if self._merged.is_short and task.may_go_deeper():
-            return self._search_by(searched.sums, searched, plan, now)
+            return self._search_step(searched.sums, searched, plan, now)
         page, query, totals = self._merged.to_read, searched.encoded_query, searched.sums.totals
         return self._begin(ExcerptStage(task, searched.plans, page, query, totals, now), now)
 

@@ -16,10 +16,11 @@ from peers.text.characters import (
     WIDE,
     character_classes,
     codes_of,
+    fold_apart,
     fold_evenly,
     text_of,
 )
-from peers.text.folding import fold
+from peers.text.folding import AlignedText, fold
 from peers.text.runs import RunKind, kind_of
 from tests.peers.text.samples import any_text, han_text
 
@@ -82,3 +83,27 @@ def test_texts_come_back_from_their_code_points() -> None:
     text = "天网 \ud800 \U0001f600"
     assert text_of(codes_of(text)) == text
     assert np.array_equal(codes_of("ab"), [97, 98])
+
+
+@settings(deadline=None)
+@given(any_text | han_text | st.text() | st.text("a\u200b\u00adßŒﬁ½…İé国", max_size=12))
+def test_characters_that_fall_apart_are_where_an_aligned_text_has_them(text: str) -> None:
+    apart, aligned = fold_apart(codes_of(text)), AlignedText(text)
+    if apart is not None:
+        folded, starts, ends = apart
+        origins = aligned.origins or ([*range(len(text))], [*range(1, len(text) + 1)])
+        assert (text_of(folded), starts.tolist(), ends.tolist()) == (aligned.folded, *origins)
+
+
+@pytest.mark.parametrize(("text", "is_told"), [("a\u200bß…ﬁ", True), ("½ é", True), ("cafe\u0301", False)])
+def test_only_what_joins_is_left_to_the_aligned_text(text: str, is_told: bool) -> None:
+    assert (fold_apart(codes_of(text)) is not None) == is_told
+
+
+def test_characters_that_fall_apart_are_folded_with_others_of_their_kind() -> None:
+    apart = "".join(filter(lambda character: fold_apart(codes_of(character)), map(chr, range(0xA0, 0xFFFF))))
+    assert len(apart) > 10_000
+    text = apart + apart[::-3]
+    folded, starts, ends = fold_apart(codes_of(text)) or pytest.fail("each of them alone is")
+    aligned = AlignedText(text)
+    assert (text_of(folded), (starts.tolist(), ends.tolist())) == (aligned.folded, aligned.origins)

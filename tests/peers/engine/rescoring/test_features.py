@@ -21,7 +21,7 @@ from peers.engine.native.kernels import FIELD_COUNT
 from peers.engine.pages.document import Document
 from peers.engine.queries.query import Mode, Query
 from peers.engine.queries.query_parser import parse_query
-from peers.engine.rescoring.features import depth_of, features_of, features_of_best, words_of_form
+from peers.engine.rescoring.features import depths_of, features_of, features_of_best, words_of_form
 from peers.engine.rescoring.model import Features
 from peers.engine.rescoring.proximity import proximities
 from peers.engine.searching.ranking import CollectionStatistics
@@ -114,7 +114,7 @@ def test_raw_features_of_the_page_come_with_them() -> None:
     ],
 )
 def test_depth_counts_segments_of_the_path(url: str, depth: int) -> None:
-    assert depth_of(url) == depth
+    assert depths_of([url]) == [depth]
 
 
 def test_a_page_that_is_not_there_has_no_features() -> None:
