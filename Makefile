@@ -17,20 +17,20 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/product
 	$(BIN)/tianmesh demo
 
-# Those that compute go before those with real peers, which wait for a third of the time: three of these at once on
+# Those that compute go before those with real peers, which wait for half of the time: four of these at once on
 # two cores, the longest first, and lint beside them. What is timed goes after them, one by one: it needs
 # the machine for itself.
-LONGEST = $(patsubst %,tests/live/test_%.py,campaign backup lab_launch lying_member addresses crash descriptors \
-  documented_commands every_page) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty importing \
+LONGEST = $(patsubst %,tests/live/test_%.py,campaign backup lab_launch importing documented_commands addresses \
+  lying_member every_page crash descriptors) tests/peers/gateway/test_browser.py $(patsubst %,tests/live/test_%.py,nasty \
   topics regenerated_sites visiting_again aliases relay by_hand unreachable entities live_search inventing_member \
   damaged_table)
 LIVE = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell grep -rl 'mark.live' tests --include='test_*.py')))
 test: computing
 	$(MAKE) --jobs 2 lint live || { echo 'lint or a live test has failed: see above, or "make lint"' >&2; exit 1; }
-	$(BIN)/pytest -m 'timed and not more' --durations 20 $(LIVE)
+	$(BIN)/pytest -m 'timed and not more' --durations 20 $(shell grep -rl 'mark.timed' tests --include='test_*.py')
 
 live: kernels
-	$(BIN)/pytest -m 'live and not timed and not more' --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+	$(BIN)/pytest -m 'live and not timed and not more' --numprocesses 4 --dist loadfile --no-loadscope-reorder \
 	  --durations 20 $(LIVE)
 
 quick: lint computing

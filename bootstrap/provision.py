@@ -24,6 +24,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
+import numpy as np
 
 from bootstrap.rendezvous import BootstrapConfig
 from bootstrap.toml_edit import with_settings
@@ -56,8 +57,8 @@ from mesh.keys.key_file import (
 from mesh.keys.signing_key import SigningKey
 from mesh.keys.voucher import Voucher
 from mesh.process.places import check_place
-from mesh.slot_ranking import WEIGHT_MAX
-from mesh.slots import SlotTable, slot_of
+from mesh.slot_ranking import WEIGHT_MAX, rank_peers
+from mesh.slots import slot_of
 from mesh.tables.disk_space import NO_SPACE
 from mesh.tables.private_files import make_private_folder, write_private_text
 from peers.config import PeerConfig
@@ -197,12 +198,12 @@ def draw_serials(mesh_folder: MeshFolder, peers: int, hosts: Sequence[str]) -> N
     """
     assert len(hosts) >= peers
     mesh = mesh_folder.mesh
-    slots = [slot_of(host, mesh.slot_count) for host in hosts]
-    owners: set[str] = set()
+    slots = np.array([slot_of(host, mesh.slot_count) for host in hosts])
+    owners = np.array([], np.int16)
     while len(owners) < peers:
         serials = [new_serial() for _ in range(peers)]
-        table = SlotTable(dict.fromkeys(serials, WEIGHT_DEFAULT), mesh.slot_count, replicas=1)
-        owners = {table.team_of(slot)[0] for slot in slots}
+        ranking, _ = rank_peers(dict.fromkeys(serials, WEIGHT_DEFAULT), slots, replicas=1)
+        owners = np.unique(ranking)
     for number, serial in enumerate(serials, 1):
         keep_serial(mesh_folder, number, serial)
 

@@ -24,9 +24,6 @@ GUEST: Final = PEERS + 1  # who comes and goes for good
 NEWCOMER: Final = PEERS + 2
 SPARE: Final = PEERS + 3  # a place where no peer lives
 DELAY_S: Final = 0.25
-# From when a peer is held for dead until others make up for its copies, 20 by default. Several steps wait for
-# that; whoever is only started again is back before.
-PATIENCE: Final = 0.4  # copies are made anew 8 s after a death
 
 # What is crawled while something happens: enough for some seconds at every peer that has to do with it.
 PARTS: Final = {
@@ -85,7 +82,6 @@ def campaign(folder: Path, truth: Truth) -> Iterator[Campaign]:
                 internet.peers[:NEWCOMER] if internet else NEWCOMER,
                 delay_s=DELAY_S,
                 has_bootstrap=internet is None,
-                settings={"machine.patience": PATIENCE},
             )
         )
         yield Campaign(web, mesh, Chaos(mesh, truth), internet)

@@ -12,13 +12,14 @@ import signal
 import subprocess
 import time
 from base64 import b32encode
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
 from typing import Any, Final
+
+import numpy as np
 
 from bootstrap.provision import (
     BOOTSTRAP,
@@ -34,8 +35,9 @@ from mesh.client.admin_token import tokens_for
 from mesh.client.gateway_client import GatewayClient, GatewayError
 from mesh.config import WEIGHT_DEFAULT, DoorConfig
 from mesh.keys.key_file import load_identity
-from mesh.slots import SlotTable, slot_of
-from tests.live.lab_process import COMMAND, START_S, tianmesh, wait_for
+from mesh.slot_ranking import rank_peers
+from mesh.slots import slot_of, slot_table
+from tests.live.lab_process import COMMAND, PATIENCE, START_S, tianmesh, wait_for
 from tests.live.loaded_processes import Popen
 from tests.live.place import Place
 from tests.live.web import ServedWeb
@@ -77,6 +79,7 @@ class Mesh:
         self._settings: Settings = {
             "crawl.delay_s": delay_s,
             "crawl.backoff_s": 0.3,
+            "machine.patience": PATIENCE,
             "web.resolver": str(web.resolver),
             "web.allow_private": tuple(web.addresses),
             # All searchers of a test have one address.
@@ -151,7 +154,7 @@ class Mesh:
     def team_of(self, host: str) -> list[int]:
         """Who has the pages of a host while all that run have their share and no other weight."""
         numbers = {self.peer_id(number): number for number in self.running()}
-        table = SlotTable(dict.fromkeys(numbers, WEIGHT_DEFAULT), self.slot_count, self._mesh.mesh.replicas)
+        table = slot_table(dict.fromkeys(numbers, WEIGHT_DEFAULT), self.slot_count, self._mesh.mesh.replicas)
         return [numbers[peer] for peer in table.team_of(slot_of(host, self.slot_count))]
 
     def gateway(self, number: int) -> str:
@@ -378,13 +381,12 @@ def _draw_serials(mesh: MeshFolder, peers: int, hosts: Sequence[str], key_seed: 
 
     There are few hosts: left to chance, a peer that is killed would often have had nothing to do.
     """
-    slots = [slot_of(host, mesh.mesh.slot_count) for host in hosts]
+    slots = np.array([slot_of(host, mesh.mesh.slot_count) for host in hosts])
     random = Random(key_seed)
 
     def unevenness(serials: list[str]) -> int:
-        table = SlotTable(dict.fromkeys(serials, WEIGHT_DEFAULT), mesh.mesh.slot_count, replicas=1)
-        shares = Counter(table.team_of(slot)[0] for slot in slots)
-        return max(shares.values()) - min(shares[peer] for peer in serials)
+        [owners], _ = rank_peers(dict.fromkeys(sorted(serials), WEIGHT_DEFAULT), slots, replicas=1)
+        return int(np.ptp(np.bincount(owners, minlength=peers)))
 
     def serial() -> str:
         return b32encode(random.randbytes(10)).decode().lower()

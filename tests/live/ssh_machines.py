@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from tests.live.namespaces import SmallInternet, small_internet
 
 SSHD: Final = "/usr/sbin/sshd"
 PORT: Final = 22
+SHARED_S: Final = 30  # for which a connection waits for more to be asked over it
 _CONFIG: Final = """\
 Port {port}
 ListenAddress {address}
@@ -29,6 +31,7 @@ PermitRootLogin prohibit-password
 StrictModes no
 UsePAM no
 MaxStartups 100
+MaxSessions 100
 SetEnv HOME={home}
 """
 
@@ -66,12 +69,20 @@ def ssh_machines(folder: Path, count: int) -> Iterator[SshMachines]:
         words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
         subprocess.run(words, check=True)
     known = folder / "known-hosts"
-    options = ("-i", str(folder / "key"), "-o", f"UserKnownHostsFile={known}")
-    with small_internet(count) as internet:
+    with small_internet(count) as internet, tempfile.TemporaryDirectory(prefix="tianmesh-ssh-") as sockets:
+        # A command asks each machine several times: only the first makes a connection.
+        shared = ("ControlMaster=auto", f"ControlPath={sockets}/%C", f"ControlPersist={SHARED_S}")
+        settings = (f"UserKnownHostsFile={known}", *shared)
+        options = ("-i", str(folder / "key"), *(word for each in settings for word in ("-o", each)))
         machines = tuple(_machine(folder, number, internet) for number in range(count))
         public = (folder / "host-key.pub").read_text(encoding="utf-8")
         known.write_text("".join(f"{machine.address} {public}" for machine in machines), encoding="utf-8")
-        yield SshMachines(internet, machines, options)
+        try:
+            yield SshMachines(internet, machines, options)
+        finally:
+            for machine in machines:
+                words = ["ssh", *options, "-O", "exit", machine.address]
+                subprocess.run(words, capture_output=True, check=False)  # where there is a connection
 
 
 def _machine(folder: Path, number: int, internet: SmallInternet) -> SshMachine:

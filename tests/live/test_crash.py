@@ -19,14 +19,14 @@ from tests.live.web import PORT, ServedWeb, served_web
 
 pytestmark = pytest.mark.live
 
-EARLY = 250  # pages stored when it happens
+EARLY = 150  # pages stored when it happens
 # What one peer may have to fetch again: pages in progress, and those settled since its last commit.
 REPEATED_MAX = 2 * CrawlSettings().pages_in_progress_max
 
 
 @pytest.fixture
 def web() -> Iterator[ServedWeb]:
-    with served_web(made_sites(hosts=5, pages=300, words=150)) as web:
+    with served_web(made_sites(hosts=5, pages=180, words=150)) as web:
         yield web
 
 

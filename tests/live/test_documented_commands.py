@@ -1,13 +1,14 @@
 """Commands of README and docs, run as they are printed in a shell where there is nothing but `tianmesh`.
 
-The mesh that they speak to has crawled the demo web. What stands for something of the reader's own is
-replaced: the example host by one of the demo, folders and files by some that there are, the gateway by one at
-a free port.
+The mesh that they speak to has crawled two hosts of the demo web. What stands for something of the reader's
+own is replaced: the example host by one of the demo, folders and files by some that there are, the gateway by
+one at a free port.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,11 +21,13 @@ import pytest
 from peers.engine.read_recorder import RecordedRead
 from tests.documented import ROOT, Documented, documented, is_elsewhere
 from tests.live.lab_process import up
+from tests.live.sites import demo_sites
 from tests.live.web import served_web
 
 pytestmark = pytest.mark.live
 
 HOST: Final = "www.debian.org"
+HOSTS: Final = (HOST, "httpd.apache.org")  # pages enough for all of them, in both languages
 PAGE: Final = f"http://{HOST}/doc/manuals/debian-faq/basic-defs.en.html"
 
 # What a command says when it has done what the text beside it tells: its beginning, and a pattern in what it
@@ -115,7 +118,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     program = folder / "bin" / "tianmesh"
     program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m peers.cli "$@"\n')
     program.chmod(0o755)
-    with served_web() as web, up(folder, web, seeds=web.seeds) as lab:
+    sites = [site for site in demo_sites() if site.host in HOSTS]
+    with served_web(sites) as web, up(folder, web, seeds=web.seeds) as lab:
         lab.wait_until_idle()
         for name in ("mymesh", "tianmesh-data"):
             (folder / name).symlink_to(lab.folder)
@@ -142,10 +146,11 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
             done = shell.run(f"tianmesh export {kind} --config mymesh --out {name}")
             assert done.returncode == 0, done.stderr
         (folder / "crawl-1.warc.gz").symlink_to("site.warc.gz")
-        for name in ("web.trace", "peer-1/trace", "peer-2/trace"):
-            (folder / name).parent.mkdir(exist_ok=True)
-            done = shell.run(f"tianmesh trace from-warc site.warc.gz --out {name}")
-            assert done.returncode == 0, done.stderr
+        done = shell.run("tianmesh trace from-warc site.warc.gz --out web.trace")
+        assert done.returncode == 0, done.stderr
+        for name in ("peer-1", "peer-2"):
+            (folder / name).mkdir()
+            shutil.copy(folder / "web.trace", folder / name / "trace")
         yield shell
 
 

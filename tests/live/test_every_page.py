@@ -1,6 +1,6 @@
 """Every page of a gateway at which all is switched on, looked at as readers do, with axe-core at hand.
 
-Screenshots stay in pytest's folder.
+Screenshots of pages with faults stay in pytest's folder.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(3_600)]
 PEERS: Final = 3
 PAGES: Final = int(os.environ.get("HOSTILE_PAGES", "3000"))
 SECONDS: Final = float(os.environ.get("HOSTILE_SECONDS", "10"))
+ALONE_S: Final = SECONDS / 5  # without hostile clients before, to be told beside the other figures
 HONEST_PER_S: Final = float(os.environ.get("HOSTILE_HONEST_PER_S", "20"))
 HAS_QUOTAS: Final = os.environ.get("HOSTILE_QUOTAS", "1") != "0"
 HOSTILE: Final = int(os.environ.get("HOSTILE_CLIENTS", "8"))
@@ -73,11 +74,12 @@ def mesh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mesh]:
 
 
 async def test_nobody_waits_for_hostile_searchers(mesh: Mesh) -> None:
-    paths = _honest_paths(2 * round(HONEST_PER_S * SECONDS))
-    alone = await _searches(mesh, Attack([], 0, 0), paths[::2])
+    n_alone, n_beside = round(HONEST_PER_S * ALONE_S), round(HONEST_PER_S * SECONDS)
+    paths = _honest_paths(n_alone + n_beside)
+    alone = await _searches(mesh, Attack([], 0, 0), paths[:n_alone], ALONE_S)
     attack = Attack(mesh.gateways(), HOSTILE, REQUESTS_EACH)
     before = [_metrics(mesh, number) for number in mesh.running()]
-    beside = await _searches(mesh, attack, paths[1::2])
+    beside = await _searches(mesh, attack, paths[n_alone:], SECONDS)
     after = [_metrics(mesh, number) for number in mesh.running()]
     print(f"\n{PAGES:,} pages, {HOSTILE} hostile clients: {dict(attack.statuses)}")
     for name, seen in (("alone", alone), ("beside them", beside)):
@@ -106,7 +108,7 @@ class Seen(NamedTuple):
     health: list[Reply]
 
 
-async def _searches(mesh: Mesh, attack: Attack, paths: Sequence[str]) -> Seen:
+async def _searches(mesh: Mesh, attack: Attack, paths: Sequence[str], seconds: float) -> Seen:
     """Search, and ask how the gateways are, while clients attack."""
     gateways = mesh.gateways()
     people = [
@@ -118,8 +120,8 @@ async def _searches(mesh: Mesh, attack: Attack, paths: Sequence[str]) -> Seen:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(attack.run)
         async with trio.open_nursery() as honest:
-            honest.start_soon(ask_at_rate, probes, ["/healthz"], HEALTH_PER_S, SECONDS, seen.health)
-            await ask_at_rate(people, paths, HONEST_PER_S, SECONDS, seen.honest)
+            honest.start_soon(ask_at_rate, probes, ["/healthz"], HEALTH_PER_S, seconds, seen.health)
+            await ask_at_rate(people, paths, HONEST_PER_S, seconds, seen.honest)
         nursery.cancel_scope.cancel()
     return seen
 

@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,13 @@ from peers.importing.warc_file import Record, read_warc
 from peers.storage.archive.warc import WarcRecord, parse_response, response_record
 from tests.helpers import seen
 from tests.live.archives import archived_urls
-from tests.live.lab_process import COMMAND, node, search, tianmesh, up, wait_for
+from tests.live.lab_process import COMMAND, PATIENCE, node, search, tianmesh, up, wait_for
+from tests.live.loaded_processes import Popen
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.live
 
-COPIES = 4  # of the demo web, each under hosts of its own: 1,000 pages, some seconds of importing
+COPIES = 3  # of the demo web, each under hosts of its own: 750 pages, some seconds of importing
 
 
 @contextmanager
@@ -40,8 +42,8 @@ def two_peers(folder: Path) -> Iterator[tuple[list[str], Any]]:
         door = stack.enter_context(node("bootstrap", folder / "bootstrap" / "config.toml"))
         doors = (DoorConfig(endpoint=door["door"], key=door["key"]),)
         for number in (1, 2):
-            settings = {"member.doors": doors, "gateway.listen": "127.0.0.1:0"}
-            write_peer(mesh, number, settings | {"gateway.client_queries_per_s": 0.0})  # 1,000 in a row
+            settings = {"member.doors": doors, "gateway.listen": "127.0.0.1:0", "machine.patience": PATIENCE}
+            write_peer(mesh, number, settings | {"gateway.client_queries_per_s": 0.0})  # 750 in a row
         first = stack.enter_context(node("peer", folder / "peer-1" / "config.toml"))
         second = Restarted(folder / "peer-2" / "config.toml")
         stack.callback(second.stop)
@@ -60,7 +62,7 @@ class Restarted:
 
     def start(self) -> None:
         with (self._config.parent / "log").open("ab") as log:
-            self._process = subprocess.Popen(
+            self._process = Popen(
                 [*COMMAND, "peer", "--config", str(self._config)], stdout=subprocess.PIPE, stderr=log
             )
         assert self._process.stdout is not None
@@ -105,7 +107,7 @@ def demo_copies(warc: Path, lines: Path) -> dict[str, str]:
 
 def start_import(file: Path, gateway: str, checkpoint: Path) -> subprocess.Popen[bytes]:
     command = [*COMMAND, "import", str(file), "--gateway", gateway, "--checkpoint", str(checkpoint), "--json"]
-    return subprocess.Popen([*command, "--workers", "1"], stdout=subprocess.PIPE, start_new_session=True)
+    return Popen([*command, "--workers", "1"], stdout=subprocess.PIPE, start_new_session=True)
 
 
 def end_of(process: subprocess.Popen[bytes]) -> Mapping[str, Any]:
@@ -123,12 +125,12 @@ def offset_in(checkpoint: Path) -> int:
         return 0
 
 
-def assert_found(gateway: str, words: Mapping[str, str]) -> None:
-    """Wait until each word finds its page, and nothing else."""
+def assert_found(gateways: Sequence[str], words: Mapping[str, str]) -> None:
+    """Wait until each word finds its page, and nothing else; the gateways are asked in turn."""
     lost = dict(words)
 
     def are_found() -> bool:
-        for url, word in list(lost.items()):
+        for gateway, (url, word) in zip(cycle(gateways), list(lost.items()), strict=False):
             if [hit["url"] for hit in search(gateway, word)["hits"]] == [url]:
                 del lost[url]
         return not lost
@@ -165,8 +167,7 @@ def test_import_goes_on_after_kills_and_every_page_is_found(
         second.start()
         summary = end_of(going_on)
         assert summary["stored"] + summary["known"] == len(words) - n_warc
-        for gateway in (gateways[0], second.gateway):
-            assert_found(gateway, words)
+        assert_found([gateways[0], second.gateway], words)
 
         again = tianmesh("import", warc, lines, "--gateway", gateways[0], "--json")
         told = json.loads(again.stdout)

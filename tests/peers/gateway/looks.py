@@ -20,7 +20,10 @@ AXE: Final = files("axe_core_python").joinpath("axe.min.js").read_text("utf-8")
 LOOKS: Final = ((390, "light", "en"), (390, "dark", "zh"), (1280, "light", "zh"), (1280, "dark", "en"))
 
 # A stored page in its frame is not ours, and has no axe-core that would answer.
-AXE_RUN: Final = "axe.run({iframes: false}).then(arguments[arguments.length - 1])"
+AXE_RUN: Final = """
+    const asked = {iframes: false, resultTypes: ["violations"]};
+    axe.run(asked).then(arguments[arguments.length - 1])
+"""
 
 STATUS: Final = "return performance.getEntriesByType('navigation')[0].responseStatus"
 TOO_WIDE: Final = """
@@ -54,7 +57,7 @@ def look_at(browser: webdriver.Chrome, gateway: str, folder: Path, *paths: str) 
     """Open pages in all looks; return what is wrong.
 
     Args:
-      folder: for screenshots, which have the number of their page.
+      folder: for screenshots of pages with faults, which have the number of their page.
     """
     folder.mkdir(exist_ok=True)
     browser.set_script_timeout(PATIENCE_S)
@@ -69,8 +72,9 @@ def look_at(browser: webdriver.Chrome, gateway: str, folder: Path, *paths: str) 
         accepted = {"headers": {"Accept-Language": language}}
         browser.execute_cdp_cmd("Network.setExtraHTTPHeaders", accepted)
         browser.get(gateway + path)
-        browser.save_screenshot(f"{folder}/page-{number}-{width}-{colours}-{language}.png")
-        found = faults_of(browser, width, language)
+        found = [*faults_of(browser, width, language)]
+        if found:
+            browser.save_screenshot(f"{folder}/page-{number}-{width}-{colours}-{language}.png")
         faults += [Fault(path, width, colours, language, each) for each in found]
     return faults
 
