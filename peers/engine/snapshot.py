@@ -173,11 +173,12 @@ class View:
           DamagedSegmentError: something that the search needs is damaged.
         """
         total, is_exact, found = self._find(query, statistics, k, weights, after, floor, effort or Effort())
+        hits: list[DocumentHit] = []
         if len(found) == 1:  # as is usual when all is merged
             view, documents, scores = found[0]
             segment = view.segment
             hits = list(map(DocumentHit, segment.urls_of(documents), scores, segment.slots_of(documents)))
-        else:
+        elif found:
             best = _merged(found, k)
             hits = [DocumentHit(b.url, b.score, int(b.view.segment.slots[b.document])) for b in best]
         return total, is_exact, hits

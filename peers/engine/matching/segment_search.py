@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import inf
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
+import msgspec
 import numpy as np
 
 from peers.engine.matching.matching import MatchedDocuments, found_by, holding, is_range, located
@@ -47,7 +48,7 @@ _DATE: Final = Sort.DATE
 _PHRASE: Final = LiteralKind.PHRASE
 
 
-class PreparedQuery(NamedTuple):
+class PreparedQuery(msgspec.Struct, frozen=True, gc=False):
     """A query prepared for searching, the same for all segments."""
 
     query: Query
@@ -83,7 +84,11 @@ def plan_of(
         scoring,
         terms,
         is_required,
-        _NO_PHRASE if literal is None else _phrase_of(literal, terms, statistics),
+        _NO_PHRASE
+        if literal is None
+        else Atoms(
+            tuple(map(terms.index, literal.entries)), literal.distances, literal.fields or _ALL_FIELDS
+        ),
         factors,
         _model(statistics.document_count, statistics.field_lengths, weights),
         k,
@@ -102,21 +107,6 @@ def _only_phrase(query: Query) -> Literal | None:
         if len(entry) == 2 and is_range(entry):
             return None
     return literal
-
-
-def _phrase_of(literal: Literal, terms: list[str], statistics: CollectionStatistics) -> Atoms:
-    # One loop each: a comprehension is a call.
-    doc_freq_of, row_of = statistics.doc_freqs.get, terms.index
-    atoms: list[tuple[int, int, int, int]] = []
-    for number, entry in enumerate(literal.entries):
-        atoms.append((doc_freq_of(entry, 0), number, row_of(entry), literal.distances[number]))
-    atoms.sort()
-    rows: list[int] = []
-    distances: list[int] = []
-    for _, _, row, distance in atoms:
-        rows.append(row)
-        distances.append(distance)
-    return Atoms(rows, distances, literal.fields or _ALL_FIELDS)
 
 
 @lru_cache(maxsize=16)

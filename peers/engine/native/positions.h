@@ -141,11 +141,11 @@ typedef struct {
     int64_t place; /* the last one read less the atom's distance */
 } Cursor;
 
-/* Atoms at their distances from a common place. */
+/* Atoms at their distances from a common place, the rarest first. */
 typedef struct {
     int64_t n_atoms;
-    const int64_t *rows; /* of each atom its list */
-    const int64_t *distances;
+    int64_t *rows; /* of each atom its list */
+    int64_t *distances;
     int64_t fields; /* bits of those in which it may be */
     Cursor *cursors;
     Place *places; /* (lists, BLOCK): of the postings of a batch */
@@ -154,17 +154,27 @@ typedef struct {
 
 static inline size_t phrase_bytes(int64_t n_atoms, int64_t n_lists)
 {
-    return stored_bytes(1, sizeof(Phrase)) + stored_bytes(n_atoms, sizeof(Cursor))
+    return stored_bytes(1, sizeof(Phrase)) + stored_bytes(n_atoms, sizeof(Cursor)) + 2 * stored_bytes(n_atoms, 8)
         + stored_bytes(n_atoms ? n_lists * BLOCK : 0, sizeof(Place));
 }
 
-static Phrase *take_phrase(Store *store, Ints rows, Ints distances, int64_t fields, int64_t n_lists)
+static Phrase *take_phrase(
+    Store *store, const int64_t *known, Ints rows, Ints distances, int64_t fields, int64_t n_lists)
 {
     Phrase *phrase = take(store, 1, sizeof(Phrase));
     phrase->n_atoms = rows.size;
-    phrase->rows = rows.at;
-    phrase->distances = distances.at;
+    phrase->rows = take_ints(store, rows.size);
+    phrase->distances = take_ints(store, rows.size);
     phrase->fields = fields;
+    for (int64_t atom = 0; atom < rows.size; atom++) {
+        int64_t at = atom, doc_freq = known[rows.at[atom] * FOUND_COLUMNS + DOC_FREQ];
+        for (; at > 0 && known[phrase->rows[at - 1] * FOUND_COLUMNS + DOC_FREQ] > doc_freq; at--) {
+            phrase->rows[at] = phrase->rows[at - 1];
+            phrase->distances[at] = phrase->distances[at - 1];
+        }
+        phrase->rows[at] = rows.at[atom];
+        phrase->distances[at] = distances.at[atom];
+    }
     phrase->cursors = take(store, rows.size, sizeof(Cursor));
     phrase->places = take(store, rows.size ? n_lists * BLOCK : 0, sizeof(Place));
     return phrase;

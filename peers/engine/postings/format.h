@@ -11,6 +11,12 @@
 #define POSTING_BYTES_MAX 32
 #define ENTRY_BYTES_MAX 512
 
+/* In the byte behind a posting of a short list that is not simple: the rest is a frequency in the body alone,
+   less the least; or the bits of fields that have it once each. */
+#define RARE_BODY 0x80
+#define RARE_BODY_LEAST 2
+#define RARE_ONCE 0x40
+
 /* Room for the documents of a block: three numbers more are decoded, and one is put behind. */
 #define DOCUMENTS_ROOM (BLOCK + 4)
 #define FREQUENCIES_ROOM (FIELD_COUNT * BLOCK)
@@ -125,10 +131,16 @@ static inline int64_t decode_rare(
             continue;
         }
         int bits = data[at++];
-        fields |= bits;
+        if (bits & RARE_BODY) {
+            frequencies[BODY * BLOCK + i] = RARE_BODY_LEAST + (bits & ~RARE_BODY);
+            fields |= 1 << BODY;
+            continue;
+        }
+        bool are_once = bits & RARE_ONCE;
+        fields |= bits &= ~RARE_ONCE;
         for (int field = 0; field < FIELD_COUNT; field++)
             if (bits >> field & 1)
-                frequencies[field * BLOCK + i] = read_varint(data, &at);
+                frequencies[field * BLOCK + i] = are_once ? 1 : read_varint(data, &at);
     }
     return fields;
 }

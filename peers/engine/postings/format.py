@@ -5,9 +5,10 @@ documents. What follows depends on how many there are (which the dictionary says
 
 Fewer than BLOCK: one after the other, as cheap as can be
     varint(delta << 1 | simple)     delta = document - previous document, the first from -1
-    when not simple: one byte of field bits, then varint(frequency) for each field present, ascending
     simple = the entry is once in the body and nowhere else, the commonest case by far. A varint has seven
     bits a byte, low bits first.
+    when not simple, one byte: 128 + frequency - 2, when it is in the body alone, up to 129 times; else 64 +
+    field bits, when it is once in each; else the field bits, then varint(frequency) for each, ascending
 
 Otherwise, from the next multiple of four bytes on, 32-bit words: a summary, a skip entry for each block of
 BLOCK postings (the last block may have fewer), and the blocks.

@@ -71,11 +71,13 @@ static bool inspect_rare(
         if (at >= end)
             return false;
         int bits = data[at++];
-        if (bits == 0 || bits >= 1 << FIELD_COUNT)
-            return false;
+        if (bits & RARE_BODY) {
+            frequencies[BODY * BLOCK + i] = RARE_BODY_LEAST + (bits & ~RARE_BODY);
+            continue;
+        }
         for (int field = 0; field < FIELD_COUNT; field++) {
             if (bits >> field & 1) {
-                int64_t frequency = read_checked(data, &at, end);
+                int64_t frequency = bits & RARE_ONCE ? 1 : read_checked(data, &at, end);
                 if (frequency < 1)
                     return false;
                 frequencies[field * BLOCK + i] = frequency;

@@ -237,17 +237,26 @@ static int64_t write_rare(const Writer *writer, uint8_t *data, int64_t at)
     int64_t previous = -1;
     for (int64_t i = 0; i < writer->pending; i++) {
         int bits = 0;
-        for (int field = 0; field < FIELD_COUNT; field++)
-            if (writer->frequencies[field * BLOCK + i])
-                bits |= 1 << field;
+        int64_t greatest = 0, in_body = writer->frequencies[BODY * BLOCK + i];
+        for (int field = 0; field < FIELD_COUNT; field++) {
+            int64_t frequency = writer->frequencies[field * BLOCK + i];
+            bits |= (frequency > 0) << field;
+            greatest = most_of(greatest, frequency);
+        }
         int64_t delta = writer->documents[i] - previous;
         previous = writer->documents[i];
-        if (bits == 1 << BODY && writer->frequencies[BODY * BLOCK + i] == 1) {
+        if (bits == 1 << BODY && in_body == 1) {
             at = write_varint(data, at, delta << 1 | 1);
             continue;
         }
         at = write_varint(data, at, delta << 1);
-        data[at++] = (uint8_t)bits;
+        if (bits == 1 << BODY && in_body < RARE_BODY_LEAST + RARE_BODY) {
+            data[at++] = (uint8_t)(RARE_BODY | (in_body - RARE_BODY_LEAST));
+            continue;
+        }
+        data[at++] = (uint8_t)(greatest == 1 ? RARE_ONCE | bits : bits);
+        if (greatest == 1)
+            continue;
         for (int field = 0; field < FIELD_COUNT; field++)
             if (writer->frequencies[field * BLOCK + i])
                 at = write_varint(data, at, writer->frequencies[field * BLOCK + i]);

@@ -131,7 +131,7 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
         if len(self.required) > REQUIRED_MAX or len(self.scoring) > SCORING_MAX:
             raise ValueError(f"more than {REQUIRED_MAX} required entries, or {SCORING_MAX} that score")
         _check_distinct(self.scoring)
-        if self.required != self.scoring:
+        if self.required and self.required != self.scoring:
             _check_distinct(self.required)
         if len(self.weights) != len(self.scoring):
             raise ValueError("there is not one weight for each entry that scores")

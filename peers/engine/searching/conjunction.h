@@ -169,7 +169,7 @@ KERNEL(search_all, POSTINGS LEXICON "tj(jjn)" GOAL, {
     Dictionary dictionary = dictionary_of(&a->lexicon);
     int64_t *known = take_ints(&store, n_wanted * FOUND_COLUMNS);
     find_entries(&dictionary, a->wanted.at, a->wanted_starts.at, n_wanted, known);
-    Phrase *phrase = take_phrase(&store, a->atoms, a->distances, a->fields, n_lists);
+    Phrase *phrase = take_phrase(&store, known, a->atoms, a->distances, a->fields, n_lists);
     Lists *lists = take_lists(&store, &a->postings, n_lists);
     Batch batch = take_batch(&store, &a->goal, lists, n_lists, a->goal.factors.at);
     a->goal.told.at[TOTAL] = 0;

@@ -25,7 +25,7 @@ PHRASE_VISITS = 8
 
 
 class Atoms(NamedTuple):
-    """A phrase, the rarest atom first; without any there is none."""
+    """A phrase; without any atom there is none."""
 
     rows: Numbers  # of each atom which entry it is
     distances: Numbers  # from a common place

@@ -31,7 +31,7 @@ from peers.engine.native.compiled import strings_at
 from peers.engine.native.kernels import FIELD_COUNT, SUM_BLOCK_BYTES, find
 from peers.engine.native.lists import Postings, find_damage
 from peers.engine.pages.document import Document
-from peers.engine.pages.near_copies import SKETCH_BYTES, SKETCH_WORDS, Sketches
+from peers.engine.pages.near_copies import SKETCH_WORDS, Sketches
 from peers.engine.postings.dictionary import (
     BLOCK_ENTRIES,
     FOUND_COLUMNS,
@@ -44,7 +44,7 @@ from peers.engine.postings.dictionary import (
     unpack_dictionary,
 )
 from peers.engine.postings.entries import Entries
-from peers.engine.segments.segment_format import ALIGNMENT, SECTIONS, read_header
+from peers.engine.segments.segment_format import ALIGNMENT, SECTIONS, read_header, unpack_section
 from peers.kernel import Bytes, Floats, Ints, Lengths, Strings, Sums, Words
 
 _URLS_AT_ONCE = 1 << 16
@@ -70,10 +70,8 @@ class Segment:
         self.dates: Ints = self._resident("dates")
         self.linking_hosts: Lengths = self._resident("linking_hosts")
         self.contents: Ints = self._resident("contents")
-        if self._sections["sketches"][1] != self.document_count * SKETCH_BYTES:
-            raise CorruptIndexError(f"segment {name} has sketches of other documents")
         self.sketches: Sketches = self._resident("sketches").reshape(-1, SKETCH_WORDS)
-        if self._sections["lengths"][1] != self.document_count * FIELD_COUNT * 4:
+        if self._sections["lengths"][2] != self.document_count * FIELD_COUNT * 4:
             raise CorruptIndexError(f"segment {name} has lengths of other documents")
         self.lengths: Lengths = self._resident("lengths").reshape(-1, FIELD_COUNT)
         self.urls: Bytes = self._resident("urls")
@@ -115,7 +113,7 @@ class Segment:
 
     def place_of(self, section: str) -> range:
         """Return the range of bytes that a section has in the file, without the padding up to the next."""
-        offset, length, _ = self._sections[section]
+        offset, length, *_ = self._sections[section]
         return range(offset, offset + length)
 
     @cached_property
@@ -144,7 +142,7 @@ class Segment:
         return self._sections["stored"][1]
 
     def _padded(self, name: str) -> memoryview:
-        offset, length, _ = self._sections[name]
+        offset, length, *_ = self._sections[name]
         return self.content[offset : offset + length + -length % ALIGNMENT]
 
     def _mapped(self, name: str) -> NDArray[Any]:
@@ -152,16 +150,17 @@ class Segment:
 
     def _resident(self, name: str) -> NDArray[Any]:
         """Return a section that is checked, out of reach of the medium."""
-        _, length, checksum = self._sections[name]
+        _, length, unpacked, checksum = self._sections[name]
         padded = bytes(self._padded(name))
         if xxhash.xxh3_64_intdigest(padded) != checksum:
             raise CorruptIndexError(f"segment {self.name} is damaged in its {name}")
-        return np.frombuffer(padded, SECTIONS[name], length // np.dtype(SECTIONS[name]).itemsize)
+        section = unpack_section(self.name, padded, length, unpacked)
+        return np.frombuffer(section, SECTIONS[name], unpacked // np.dtype(SECTIONS[name]).itemsize)
 
     def verify(self) -> None:
         """Check the large sections as a whole. DamagedSegmentError."""
         for name in ("postings", "positions", "stored"):
-            if xxhash.xxh3_64_intdigest(self._padded(name)) != self._sections[name][2]:
+            if xxhash.xxh3_64_intdigest(self._padded(name)) != self._sections[name][-1]:
                 raise self._damaged(f"its {name}")
 
     def check_postings(self, known: Entries) -> None:
@@ -293,7 +292,7 @@ class Segment:
     @property
     def text_bytes(self) -> int:
         """The length of the stored documents before compression."""
-        offset, _, _ = self._sections["stored"]
+        offset, *_ = self._sections["stored"]
         return sum(
             zstandard.frame_content_size(self.content[offset + start : offset + end])
             for start, end in pairwise(self.block_starts.tolist())
@@ -327,7 +326,7 @@ class Segment:
         return raw_documents(zstandard.ZstdDecompressor().decompress(compressed))
 
     def _compressed(self, block: int) -> bytes:
-        offset, _, _ = self._sections["stored"]
+        offset, *_ = self._sections["stored"]
         start, end = self.block_starts[block : block + 2].tolist()
         # Copied first: what is checked is what is used.
         compressed = bytes(self.content[offset + start : offset + end])

@@ -49,11 +49,14 @@ def _short(data: bytes, at: int, n_postings: int) -> Iterator[Posting]:
         if head & 1:
             frequencies[BODY] = 1
         else:
-            bits = data[at]
+            byte = data[at]
             at += 1
+            if byte >= 128:
+                frequencies[BODY] = byte - 126
+                byte = 0
             for field in range(FIELD_COUNT):
-                if bits >> field & 1:
-                    frequencies[field], at = _varint(data, at)
+                if byte >> field & 1:
+                    frequencies[field], at = (1, at) if byte & 64 else _varint(data, at)
         yield document, frequencies
 
 

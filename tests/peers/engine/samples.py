@@ -93,7 +93,7 @@ def of_versions(
     content: bytes, *, format_version: int = FORMAT_VERSION, analysis_version: int = ANALYSIS_VERSION
 ) -> bytes:
     """A segment file as an older or newer program might have written it: with a header that is sound."""
-    header_bytes = 24 + 24 * len(SECTIONS)
+    header_bytes = 24 + 32 * len(SECTIONS)
     changed = bytearray(content)
     changed[8:16] = struct.pack("<II", format_version, analysis_version)
     changed[header_bytes : header_bytes + 8] = struct.pack("<Q", xxh3_64_intdigest(changed[:header_bytes]))

@@ -379,6 +379,37 @@ def test_forged_segment_without_a_change_is_adopted() -> None:
     check_segment(forged(lambda data: {}), ALL)
 
 
+OTHER = zstandard.ZstdCompressor().compress(bytes(5))
+
+
+def test_section_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("peers.engine.segments.segment_format._UNPACKED_TIMES_MAX", 1 << 40)
+        content = forged(lambda data: {"urls": np.zeros(16 << 20, np.uint8)})
+    assert len(content) < 1 << 20
+    assert "header" in refuse(content)
+
+
+@pytest.mark.parametrize(
+    "made", [lambda frame: bytes(len(frame)), lambda _: OTHER, lambda frame: frame + b"0"]
+)
+def test_section_that_does_not_unpack_to_what_it_says_is_refused(
+    made: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compress = zstandard.ZstdCompressor().compress
+
+    class Compressor:
+        def __init__(self, level: int) -> None: ...
+
+        def compress(self, content: memoryview) -> bytes:
+            return made(compress(content))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("peers.engine.segments.segment_format.zstandard.ZstdCompressor", Compressor)
+        content = forged(lambda data: {})
+    assert "section" in refuse(content)
+
+
 def shifted(table: str, place: int, by: int) -> Callable[[SegmentData], dict[str, Any]]:
     def change(data: SegmentData) -> dict[str, Any]:
         array = section(data, table).copy()
