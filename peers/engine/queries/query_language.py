@@ -91,6 +91,7 @@ class Oddity(StrEnum):
     WORDS_OF_PAGE = "words_of_page"  # that are searched, for pages like it
     SENTENCE = "sentence"  # its quotation marks and parentheses ask for nothing
     ONLY_EXCLUSIONS = "only_exclusions"  # nothing is asked for
+    NO_WORDS = "no_words"  # likewise, but by signs
     TOO_LONG = "too_long"  # from here on it was left out
     TOO_MANY_WORDS = "too_many_words"  # the last ones were left out
     TOO_COMPLEX = "too_complex"  # its words are searched, its conditions left out

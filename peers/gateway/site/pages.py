@@ -314,6 +314,7 @@ _REMARK_TEXTS: Final = {
     Oddity.WORDS_OF_PAGE: "remark_words_of_page",
     Oddity.SENTENCE: "remark_sentence",
     Oddity.ONLY_EXCLUSIONS: "remark_only_exclusions",
+    Oddity.NO_WORDS: "remark_no_words",
     Oddity.TOO_LONG: "remark_too_long",
     Oddity.TOO_MANY_WORDS: "remark_too_many_words",
     Oddity.COMMONEST_LEFT_OUT: "remark_commonest_left_out",
