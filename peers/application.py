@@ -149,6 +149,12 @@ class LateGroup(TyperGroup):
         """Return all names, those of this package first."""
         return list(_late_commands())
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is called for, or fail with those of like names, loaded or not."""
+        if args[0] not in (late := _late_commands()):
+            self.commands = {name: TyperCommand(name) for name in late}
+        return super().resolve_command(ctx, args)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """List the commands by their sentences: none is loaded for it."""
         self._is_listing = True

@@ -56,6 +56,10 @@ MISTAKES: Final = (
     Mistake("up http://ann:secret@a.test/ --data new", r"http://a\.test/ was given with a login", "new"),
     Mistake("up --data /dev/null", r"/dev/null is no folder: name one"),
     Mistake("status --data /dev/null", r"--data /dev/null is no folder: give that of the mesh"),
+    *(
+        Mistake(f"{typed} --data nowhere", r"--data nowhere is no folder: give that of the mesh")
+        for typed in ("status", "seed http://a.test/", "pause a.test", "why idle", "watch list", "log stats")
+    ),
     Mistake("init /dev/null", r"/dev/null is no folder: name one"),
     Mistake(
         "init new --host not_a_host!", r"'not a host!' is neither a host name nor an address: give", "new"
