@@ -192,6 +192,10 @@ def run() -> None:
     except TianmeshError as error:
         print(f"tianmesh: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
+    except PermissionError as error:
+        where = f" for {error.filename}" if error.filename else ""
+        print(f"tianmesh: no permission{where}: give it to this user, or name another place", file=sys.stderr)
+        sys.exit(2)
 
 
 @cache
