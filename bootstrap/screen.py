@@ -19,12 +19,14 @@ from rich.text import Text
 
 from mesh.client.gateway_client import error_count
 from mesh.counts import counted
+from peers.crawler.model.web_request import PAGE_STATUSES
 
 COLUMNS: Final = ("peer", "pages", "pages/s", "hosts", "queue", "fetching", "indexed", "errors")
 REFRESHES_PER_S: Final = 4
 RECENT_REPORTS: Final = 10  # about 5 s, over which the speed is taken
 REASONS_SHOWN: Final = 6
 STEADY: Final = "steady"  # of a peer about whose slots nothing is to be told
+_PAGES: Final = frozenset(map(str, PAGE_STATUSES))
 
 Report = dict[str, Any]
 
@@ -130,7 +132,7 @@ def _pages_per_second(row: dict[str, Any], before: dict[str, Any] | None) -> flo
 def _no_pages(report: Report) -> list[str]:
     """List the outcomes of requests that brought no page, the most frequent first."""
     outcomes = report["total"]["fetch_status"].items()
-    others = sorted(((n, what) for what, n in outcomes if what != "200"), reverse=True)
+    others = sorted(((n, what) for what, n in outcomes if what not in _PAGES), reverse=True)
     named = ", ".join(f"{what} ({n:,})" for n, what in others[:REASONS_SHOWN])
     return [f"no pages: {named}"] if named else []
 

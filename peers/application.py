@@ -149,6 +149,12 @@ class LateGroup(TyperGroup):
         """Return all names, those of this package first."""
         return list(_late_commands())
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is called for, or fail with those of like names, loaded or not."""
+        if args[0] not in (late := _late_commands()):
+            self.commands = {name: TyperCommand(name) for name in late}
+        return super().resolve_command(ctx, args)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """List the commands by their sentences: none is loaded for it."""
         self._is_listing = True
@@ -186,6 +192,10 @@ def run() -> None:
     except TianmeshError as error:
         print(f"tianmesh: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
+    except PermissionError as error:
+        where = f" for {error.filename}" if error.filename else ""
+        print(f"tianmesh: no permission{where}: give it to this user, or name another place", file=sys.stderr)
+        sys.exit(2)
 
 
 @cache

@@ -44,11 +44,16 @@ def near(listen: str) -> str:
 
 
 def _gateway_here(context: typer.Context, parameter: typer.CallbackParam, gateway: str) -> str:
-    """Return the gateway that is named, else that of the first peer in --data, else where most are."""
+    """Return the gateway that is named, else that of the first peer in --data, else where most are.
+
+    Raises:
+      ConfigError: the folder that is named is none: what is asked elsewhere would be another mesh.
+    """
     source = context.get_parameter_source(str(parameter.name))
     if source is not None and source.name != "DEFAULT":
         return gateway
     data = context.params.get("data") or data_here(Path(os.environ.get(_DATA_NAME) or DATA))
+    _check_folder(data)
     found = map(gateway_in, [data / "config.toml", *sorted(data.glob("*/config.toml"))])
     return next(filter(None, found), gateway)
 
@@ -167,7 +172,7 @@ def administrator_of(
       signer: who signs it; None for who can in the folder.
 
     Raises:
-      ConfigError: the gateway is none, the folder is a file, or a key or token in it is open to others.
+      ConfigError: the gateway or the folder is none, or a key or token in it is open to others.
     """
     _check_folder(data)
     if not token:
@@ -211,7 +216,7 @@ def _would_show(client: GatewayClient, token: str | Callable[[], str]) -> bool:
 
 
 def _check_folder(data: Path) -> None:
-    if data.exists() and not data.is_dir():
+    if not data.is_dir() and (data != DATA or data.exists()):
         raise ConfigError(f"--data {data} is no folder: give that of the mesh, or of the peer that is asked")
 
 

@@ -8,8 +8,9 @@ import shutil
 import socket
 import subprocess
 import sys
+from errno import EACCES
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -56,6 +57,10 @@ MISTAKES: Final = (
     Mistake("up http://ann:secret@a.test/ --data new", r"http://a\.test/ was given with a login", "new"),
     Mistake("up --data /dev/null", r"/dev/null is no folder: name one"),
     Mistake("status --data /dev/null", r"--data /dev/null is no folder: give that of the mesh"),
+    *(
+        Mistake(f"{typed} --data nowhere", r"--data nowhere is no folder: give that of the mesh")
+        for typed in ("status", "seed http://a.test/", "pause a.test", "why idle", "watch list", "log stats")
+    ),
     Mistake("init /dev/null", r"/dev/null is no folder: name one"),
     Mistake(
         "init new --host not_a_host!", r"'not a host!' is neither a host name nor an address: give", "new"
@@ -166,6 +171,25 @@ def test_a_folder_that_is_named_and_is_not_there_is_a_fault(
     assert "FAULT   machine nodes: there is no folder nowhere" in capsys.readouterr().out
     run(["doctor"])
     assert "none in tianmesh-data" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "typed", ["init closed/new", "up --data closed/new", "status --data closed/new", "import closed/new"]
+)
+def test_a_folder_that_is_closed_to_this_user_is_named(
+    lab: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str
+) -> None:
+    stat = os.stat
+
+    def refusing(path: Any, **options: Any) -> os.stat_result:  # as to all but root, who may run this
+        if "closed/" in str(path):
+            raise PermissionError(EACCES, os.strerror(EACCES), str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", refusing)
+    assert run(typed.split()) == 2
+    [sentence] = capsys.readouterr().err.strip().splitlines()
+    assert re.fullmatch(r"tianmesh: .*closed/new.*", sentence)
 
 
 def test_a_dead_peer_is_written_off_only_when_that_is_confirmed(

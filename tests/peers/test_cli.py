@@ -47,6 +47,15 @@ def test_the_list_of_commands_loads_none_of_them() -> None:
     assert len(loaded) < 500
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("serch", "search"), ("doktor", "doctor"), ("lab lunch", "launch")]
+)
+def test_a_mistyped_command_is_answered_by_the_one_that_was_meant(typed: str, meant: str) -> None:
+    result = CliRunner().invoke(app, typed.split())
+    assert result.exit_code == 2
+    assert re.search(f"Did you mean .*'{meant}'", result.output)
+
+
 def test_package_that_cannot_be_loaded_takes_no_commands_of_others_away(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

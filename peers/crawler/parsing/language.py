@@ -40,6 +40,11 @@ _FUNCTION_WORDS: Final = {
     }.items()
 }
 
+# One letter is a word of many languages (a, o, e, y), and no evidence without another one.
+_WORDS_OF_LETTERS: Final = {
+    language: frozenset(word for word in words if len(word) > 1)
+    for language, words in _FUNCTION_WORDS.items()
+}
 _TOLD: Final = frozenset((*_FUNCTION_WORDS, "ja", "ko", "ru", "th", "zh"))
 _LANGUAGES_OF: Final = {
     word: tuple(language for language, others in _FUNCTION_WORDS.items() if word in others)
@@ -84,8 +89,11 @@ def _by_function_words(sample: str, share_min: float) -> str:
     if not words:
         return ""
     hits = dict.fromkeys(_FUNCTION_WORDS, 0)
-    for word, n in Counter(filter(_LANGUAGES_OF.__contains__, words)).items():
+    found = Counter(filter(_LANGUAGES_OF.__contains__, words))
+    for word, n in found.items():
         for language in _LANGUAGES_OF[word]:
             hits[language] += n
     best = max(hits, key=hits.__getitem__)
-    return best if hits[best] >= share_min * len(words) else ""
+    if hits[best] < share_min * len(words) or _WORDS_OF_LETTERS[best].isdisjoint(found):
+        return ""
+    return best

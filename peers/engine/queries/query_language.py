@@ -34,7 +34,7 @@ from peers.text.function_words import FUNCTION_WORDS_OF, function_words_of
 
 DEPTH_MAX: Final = 16  # of parentheses; people nest two or three
 REMARKS_MAX: Final = 8
-REMARK_CHARS_MAX: Final = 60  # of what was typed, in a remark
+REMARK_CHARS_MAX: Final = 60  # of what was typed, in a remark or another sentence
 # A text with as many words, this many of them function words, is a sentence; with less a sign must end it.
 SENTENCE_WORDS_MIN: Final = 8
 SENTENCE_FUNCTION_WORDS_MIN: Final = 3
@@ -91,6 +91,7 @@ class Oddity(StrEnum):
     WORDS_OF_PAGE = "words_of_page"  # that are searched, for pages like it
     SENTENCE = "sentence"  # its quotation marks and parentheses ask for nothing
     ONLY_EXCLUSIONS = "only_exclusions"  # nothing is asked for
+    NO_WORDS = "no_words"  # likewise, but by signs
     TOO_LONG = "too_long"  # from here on it was left out
     TOO_MANY_WORDS = "too_many_words"  # the last ones were left out
     TOO_COMPLEX = "too_complex"  # its words are searched, its conditions left out
@@ -157,8 +158,7 @@ class Remarks:
 
     def note(self, oddity: Oddity, text: str = "") -> None:
         if len(self._met) < REMARKS_MAX:
-            shown = text if len(text) <= REMARK_CHARS_MAX else text[: REMARK_CHARS_MAX - 1] + "…"
-            self._met[Remark(oddity, shown)] = None
+            self._met[Remark(oddity, shortened(text))] = None
 
     def note_all(self, others: Remarks) -> None:
         for remark in others.all():
@@ -166,6 +166,11 @@ class Remarks:
 
     def all(self) -> tuple[Remark, ...]:
         return tuple(self._met)
+
+
+def shortened(text: str) -> str:
+    """Return a typed text, or its beginning, to be shown in a sentence."""
+    return text if len(text) <= REMARK_CHARS_MAX else text[: REMARK_CHARS_MAX - 1] + "…"
 
 
 def read(text: str, remarks: Remarks) -> Node:

@@ -132,8 +132,8 @@ def read_query(
     compiler = _Compiler(remarks, without, synonyms, classes, terms_of)
     node = read(taken, remarks)
     query = compiler.query(node, order)
-    if query.is_empty and compiler.has_conditions:
-        remarks.note(Oddity.ONLY_EXCLUSIONS)
+    if query.is_empty and taken.strip():
+        remarks.note(Oddity.ONLY_EXCLUSIONS if compiler.has_conditions else Oddity.NO_WORDS)
     query.check_limits()
     unquoted = None
     if _is_any(query, ANY_FIELD) or _is_any(query, _FIELDS[Operator.DEFINE]):

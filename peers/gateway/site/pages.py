@@ -24,7 +24,7 @@ from mesh.urls import has_host, is_of_files, origin_of
 from peers.documents.content import Lack
 from peers.engine.pages.kinds import KINDS, kind_of
 from peers.engine.queries.query import Sort
-from peers.engine.queries.query_language import Oddity, Remark
+from peers.engine.queries.query_language import Oddity, Remark, shortened
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX, parse_query
 from peers.gateway.model.member_lines import (
     MemberLine,
@@ -96,6 +96,7 @@ _environment = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
+_environment.filters["shortened"] = shortened
 
 
 _ICON_URL: Final = "data:image/svg+xml," + quote(ICON, safe=" =:/'<>")
@@ -314,6 +315,7 @@ _REMARK_TEXTS: Final = {
     Oddity.WORDS_OF_PAGE: "remark_words_of_page",
     Oddity.SENTENCE: "remark_sentence",
     Oddity.ONLY_EXCLUSIONS: "remark_only_exclusions",
+    Oddity.NO_WORDS: "remark_no_words",
     Oddity.TOO_LONG: "remark_too_long",
     Oddity.TOO_MANY_WORDS: "remark_too_many_words",
     Oddity.COMMONEST_LEFT_OUT: "remark_commonest_left_out",
@@ -789,7 +791,9 @@ def remarks_on(reader: Reader, found: PagesFound, query: str) -> Iterator[str]:
             text = Markup('{} <a href="{}">{}</a>').format(text, href, reader.say("backlinks"))
         yield text
     if found.relaxed.nowhere and found.total:
-        words = " ".join(word_of(entry, query) for entry in found.relaxed.nowhere[:NOWHERE_SHOWN_MAX])
+        words = " ".join(
+            shortened(word_of(entry, query)) for entry in found.relaxed.nowhere[:NOWHERE_SHOWN_MAX]
+        )
         yield reader.say("nowhere", words=words)
 
 
@@ -816,7 +820,7 @@ def _instead(reader: Reader, wish: Wish) -> Iterator[_Filter]:
     filters = [match[1] for match in _FILTER.finditer(wish.query) if match[1]]
     rest = " ".join(_FILTER.sub(lambda match: "" if match[1] else match[0], wish.query).split())
     if filters and rest:
-        yield _Filter(reader.say("instead_anywhere", query=rest), wish.link(reader, rest))
+        yield _Filter(reader.say("instead_anywhere", query=shortened(rest)), wish.link(reader, rest))
         for each in filters:
             if each[:5].lower() == "site:":
                 yield _Filter(reader.say("instead_site", site=each[5:]), wish.link(reader, each))

@@ -86,13 +86,14 @@ def test_seed_of_a_mesh_that_goes_anywhere_takes_nothing_from_its_scope(
 
 
 def test_seed_without_a_key_leaves_the_policy_to_the_mesh(gateway: FakeGateway, tmp_path: Path) -> None:
+    (tmp_path / "none").mkdir()
     elsewhere = ("--data", str(tmp_path / "none"))
     run(gateway, "seed", PAGE, *elsewhere)
     assert gateway.decrees == []
     with pytest.raises(ConfigError, match="none"):
         run(gateway, "seed", PAGE, "--within", "a.org", *elsewhere)
     with pytest.raises(ConfigError, match="there is no administrator's key at"):
-        run(gateway, "seed", PAGE, "--key", str(tmp_path / "none"))
+        run(gateway, "seed", PAGE, "--key", str(tmp_path / "nowhere"))
 
 
 @pytest.mark.parametrize("folder", ["mesh", "mesh/peer-1", "peer"])

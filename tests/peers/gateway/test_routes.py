@@ -29,6 +29,7 @@ from mesh.membership.model.messages import AskDecrees, DecreePublished, DecreesH
 from mesh.membership.model.wire_messages import MemberRecord, Rumour
 from mesh.urls import NO_URL, WITH_LOGIN
 from peers.engine.queries.query import Sort
+from peers.engine.queries.query_language import REMARK_CHARS_MAX
 from peers.engine.queries.query_parser import QUERY_CHARS_MAX
 from peers.gateway.api_routes import SEEDS_MAX
 from peers.gateway.handling.backend import Answer, Busy, Refused
@@ -263,6 +264,16 @@ async def test_remarks_say_what_is_missing(gateway: Starlette) -> None:
     assert "larger:" not in nothing
     assert "tell no sizes or dates" in (await ask(gateway, "/search?q=zilch+larger:1G")).text
     assert "no more results" in (await ask(gateway, "/search?q=crawler&page=9")).text
+
+
+async def test_of_a_long_query_its_beginning_is_shown(gateway: Starlette) -> None:
+    typed = "zilch" + "搜" * 1_000
+    text = (await ask(gateway, f"/search?q={quote(typed + ' site:a.test')}")).text
+    shown = typed[: REMARK_CHARS_MAX - 1] + "…"
+    assert f"No page matches “{shown}”." in text
+    assert f"<title>{shown} · " in text
+    assert f"<bdi>Search all pages for “{shown}”</bdi>" in text
+    assert text.count(typed) == 1  # the field
 
 
 async def test_a_page_without_results_leads_to_searches_that_may_have_some(gateway: Starlette) -> None:

@@ -314,7 +314,12 @@ def test_remarks_quote_what_they_are_about() -> None:
 
 def test_a_query_of_exclusions_only_is_remarked() -> None:
     assert read_query("-a").remarks == (Remark(Oddity.ONLY_EXCLUSIONS),)
-    assert read_query("?!").remarks == ()
+
+
+@pytest.mark.parametrize("text", ["?!", "-", "*", "🎉", "👩\u200d👩\u200d👧 ❤️", "copies:all"])
+def test_a_query_of_signs_only_is_remarked(text: str) -> None:
+    assert read_query(text).remarks == (Remark(Oddity.NO_WORDS),)
+    assert read_query(f"{text} word").remarks == read_query("").remarks == ()
 
 
 def test_expressions_beyond_the_limits_are_read_as_any_of_their_words() -> None:
