@@ -175,20 +175,15 @@ class Chaos:
         self.mesh.start(number)
         self.say(f"peer-{number} is back")
 
-    @contextmanager
-    def paused(self, number: int) -> Iterator[None]:
-        """SIGSTOP for the block. What was on its way is finished afterwards, maybe by another as well."""
+    def pause(self, number: int, seconds: float) -> None:
+        """SIGSTOP for a while. What was on its way is finished afterwards, maybe by another as well."""
         at_s = time.time()
         with self.trouble(number):
             self.mesh.pause(number)
-            self.say(f"peer-{number} stands still")
-            yield
+            self.say(f"peer-{number} stands still for {seconds:.1f} s")
+            time.sleep(seconds)
             self.mesh.resume(number)
         self.excuse(number, at_s, time.time() + 1.0)
-
-    def pause(self, number: int, seconds: float) -> None:
-        with self.paused(number):
-            time.sleep(seconds)
 
     def restart(self, number: int, down_s: float = 0.0) -> None:
         """End a peer kindly and start it again: nothing may be fetched twice for that."""

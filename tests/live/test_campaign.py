@@ -27,7 +27,7 @@ import pytest
 from mesh.client.admin_token import tokens_for
 from mesh.client.gateway_client import GatewayClient
 from mesh.membership.model.swim_settings import SwimSettings
-from tests.live.access_log import page_counts
+from tests.live.access_log import Access, page_counts
 from tests.live.campaign import GUEST, NEWCOMER, PEERS, SPARE, Campaign, campaign
 from tests.live.chaos import script
 from tests.live.known_pages import KnownPage
@@ -42,6 +42,7 @@ pytestmark = pytest.mark.live
 
 SEED: Final = int(os.environ.get("TIANMESH_CHAOS_SEED", "1"))  # of the order in which things happen
 NEXT: Final = (sys.executable, "-m", "tests.live.next_version")
+PAUSE_S: Final = 15.0  # long enough to be held for dead
 SLACK_S: Final = 1.5  # a fetch that was begun in time, on a busy machine
 MOVED_MAX: Final = 1.02  # of the share that a newcomer must get
 OVERLOAD_S: Final = 4.0
@@ -100,7 +101,10 @@ def test_killed_peers_hosts_are_crawled_and_searched_by_the_others(step: Campaig
     with chaos.watched():
         victim, hosts = chaos.busiest(step.web.accesses)
         killed_s = chaos.kill(victim)
-        _wait_until_asked_by_others(step, hosts, killed_s, [victim])
+        wait_for(
+            lambda: all(_asked_by_others(host, killed_s, [victim], step.web.accesses()) for host in hosts),
+            f"request by another peer for each of {hosts}",
+        )
         chaos.wait_until_whole()  # the others have two copies of everything
     n_asked = len(step.web.accesses())
     mesh.empty(victim)
@@ -117,8 +121,10 @@ def test_paused_peer_does_not_go_on_with_what_others_have_taken(step: Campaign) 
     step.crawl("pause")
     with chaos.watched():
         number, hosts = chaos.busiest(step.web.accesses)
-        with chaos.paused(number):
-            _wait_until_asked_by_others(step, hosts, time.time(), [number])
+        paused_s = time.time()
+        chaos.pause(number, PAUSE_S)
+        for host in hosts:
+            assert _asked_by_others(host, paused_s, [number], step.web.accesses()), host
         chaos.mesh.wait_until_met()
         chaos.wait_until_whole()
     step.audit()
@@ -329,14 +335,8 @@ def _wait_until_behind(mesh: Mesh, number: int, count: int) -> None:
     wait_for(lambda: _behind(mesh, number) == count, f"{count} peers behind peer-{number}")
 
 
-def _wait_until_asked_by_others(
-    step: Campaign, hosts: Collection[str], since_s: float, but: Collection[int]
-) -> None:
-    def are_asked() -> bool:
-        accesses = step.web.accesses()
-        return {*hosts} <= {each.host for each in accesses if each.began_s > since_s and each.peer not in but}
-
-    wait_for(are_asked, f"request by others than {but} for each of {hosts}")
+def _asked_by_others(host: str, since_s: float, but: Collection[int], accesses: Collection[Access]) -> bool:
+    return any(a.host == host and a.began_s > since_s and a.peer not in but for a in accesses)
 
 
 def _cut(step: Campaign, internet: SmallInternet, minority: Sequence[int]) -> None:
@@ -350,7 +350,10 @@ def _cut(step: Campaign, internet: SmallInternet, minority: Sequence[int]) -> No
     cut_s = time.time()
     chaos.say(f"{majority} | {minority}, who crawled {hosts}")
     wait_for(lambda: set(minority) <= _down(mesh, majority[0]), "the majority to hold the others for dead")
-    _wait_until_asked_by_others(step, known, cut_s, minority)
+    wait_for(
+        lambda: all(_asked_by_others(host, cut_s, minority, step.web.accesses()) for host in known),
+        f"request of the majority for each of {known}",
+    )
     for number in minority:
         coverage = search(mesh.gateway(number), "debian")["coverage"]
         assert coverage["answered"] + coverage["missing"] == coverage["slots"]
