@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/product
 	$(BIN)/tianmesh demo
 
-# Those that compute go before those with real peers, which wait for half of the time: four of these at once on
+# Those that compute go before those with real peers, which wait for half of the time: three of these at once on
 # two cores, the longest first, and lint beside them. What is timed goes after them, one by one: it needs
 # the machine for itself.
 LONGEST = $(patsubst %,tests/live/test_%.py,campaign backup lab_launch importing documented_commands addresses \
@@ -30,7 +30,7 @@ test: computing
 	$(BIN)/pytest -m 'timed and not more' --durations 20 $(shell grep -rl 'mark.timed' tests --include='test_*.py')
 
 live: kernels
-	$(BIN)/pytest -m 'live and not timed and not more' --numprocesses 4 --dist loadfile --no-loadscope-reorder \
+	$(BIN)/pytest -m 'live and not timed and not more' --numprocesses 3 --dist loadfile --no-loadscope-reorder \
 	  --durations 20 $(LIVE)
 
 quick: lint computing
