@@ -33,7 +33,7 @@ class VisitMemory(NamedTuple):
 
     @property
     def version(self) -> int:
-        """The `version_mark` of what the last visit found once more; 0 where that is not known."""
+        """The `version_mark` of the page found once more by the last visit; 0 where that is not known."""
         return 0 if self.misses else self.missed_s
 
     @property
