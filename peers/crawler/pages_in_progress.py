@@ -38,9 +38,11 @@ from peers.crawler.model.url_rows import (
     SAME,
     UNCHANGED,
     Conclusion,
+    UrlRow,
     due_at,
     hops_from_list,
 )
+from peers.crawler.model.visit_memory import version_mark, with_version
 from peers.crawler.model.web_request import (
     PAGE_STATUSES,
     ROBOTS_TAG,
@@ -251,6 +253,8 @@ class PagesInProgress:
             return None
         since = before.visit - newest.visit
         is_that = since == 0 if before.outcome == "D200" else before.outcome in UNCHANGED and since > 0
+        # One that comes from behind a partition may have a number below that of our last visit all the same.
+        is_that = is_that and before.memory.version in (0, version_mark(newest.stamp))
         # One that is older than what the last visit has found is from before a version that is damaged.
         return newest if is_that and newest.fetched_at >= before.changed_s else None
 
@@ -287,6 +291,7 @@ class PagesInProgress:
             last_modified=before.last_modified,
             visit=self._visit(state, taken),
         )
+        conclusion = _of_same_version(conclusion, before)
         if header_of(fetched, ROBOTS_TAG) is not None:
             conclusion = conclusion._replace(etag="", last_modified="", due_s=due_at(now))
         if self.counted is not None:
@@ -643,4 +648,14 @@ def _conclusion_of(page: Page, settings: CrawlSettings, now: float) -> Conclusio
         return conclusion._replace(is_gone=True)
     if page.status not in PAGE_STATUSES:  # it is not here for now: what is stored stays
         return conclusion
+    if page.outcome == SAME and before is not None:
+        conclusion = _of_same_version(conclusion, before)
     return conclusion._replace(digest=page.digest, etag=page.etag, last_modified=page.last_modified)
+
+
+def _of_same_version(conclusion: Conclusion, before: UrlRow) -> Conclusion:
+    """Have the row after a visit remember the version that this one, and the visit before, found."""
+    stamp = Stamp(before.visit, before.visited_s)
+    mark = version_mark(stamp) if before.outcome == "D200" else before.memory.version
+    assert conclusion.memory is not None
+    return conclusion._replace(memory=with_version(conclusion.memory, mark))

@@ -163,7 +163,8 @@ class FaultRun:
         network = Network(random_of(seed, "network"))
         self.world = World(network, start_s=START_S)
         self.web = self._make_web()
-        self.members = Members(seed, len(plan.drifts), plan.replicas, plan.slots)
+        has_all, count = self.extras.has_everything, len(plan.drifts)
+        self.members = Members(seed, count, plan.replicas, plan.slots, have_gateways=has_all)
         self._settings = _settings_of(plan, has_revisits=self.extras.has_revisits)
         self.watch = Watch(
             self.web,

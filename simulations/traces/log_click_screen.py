@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -10,13 +12,24 @@ from mesh.counts import counted
 from peers.judging.counterfactual import Estimate, RankingWorth
 from simulations.traces.log_clicks import LogClicks, policy_line
 
+ONE_GATEWAY: Final = (
+    "this mesh has one gateway, so a click_weight in [query_log] counts nothing there without "
+    "click_gateways = 1, which believes that gateway"
+)
 
-def show_clicks(found: LogClicks) -> None:
-    """Print tables, and sentences that say no more than they show."""
+
+def show_clicks(found: LogClicks, n_gateways: int) -> None:
+    """Print tables, and sentences that say no more than they show.
+
+    Args:
+      n_gateways: of the mesh; 0 where the reader may not see them.
+    """
     console = Console(highlight=False)
     console.print(_ranks_table(found))
     for line in _sentences(found):
         console.print(line, markup=False, soft_wrap=True)
+    if n_gateways == 1:
+        console.print(ONE_GATEWAY, markup=False, soft_wrap=True)
 
 
 def _ranks_table(found: LogClicks) -> Table:

@@ -224,6 +224,7 @@ def clicks(
         }
     with reader_of(gateway, token, data) as client:
         lists = shown_lists(read_parts(client))
+        n_gateways = sum(bool(row.get("gateway")) for row in client.status()["members"])
     if not lists:
         raise ConfigError(
             "the log has no list of results that five clients were shown on one day: it needs `tianmesh log "
@@ -233,7 +234,7 @@ def clicks(
     if as_json:
         print_json(msgspec.to_builtins(found))
     else:
-        show_clicks(found)
+        show_clicks(found, n_gateways)
 
 
 @app.command(

@@ -61,8 +61,21 @@ SHUT_S: Final = 4.0  # until one who knocks at a door that nobody opens gives up
 class Members:
     """The mesh's root key, and for every peer its keys, its record and its membership actor."""
 
-    def __init__(self, seed: int, count: int, replicas: int, slot_count: int = SLOT_COUNT_DEFAULT) -> None:
-        self._seed = seed
+    def __init__(
+        self,
+        seed: int,
+        count: int,
+        replicas: int,
+        slot_count: int = SLOT_COUNT_DEFAULT,
+        *,
+        have_gateways: bool = False,
+    ) -> None:
+        """Draw all keys.
+
+        Args:
+          have_gateways: the records say so, and questions to all gateways go to them.
+        """
+        self._seed, self._have_gateways = seed, have_gateways
         self._root = SigningKey.of_secret(_secret(seed, "root"))
         self.config = MeshConfig(
             name=f"simulation {seed}",
@@ -154,7 +167,7 @@ class Members:
             endpoint=f"tcp://{peer}:1",
             multicast=f"tcp://{peer}:2",
             door=door_endpoint(peer),
-            gateway="",
+            gateway=f"http://{peer}:3" if self._have_gateways else "",
             curve_key=identity.curve_public,
             signing_key=identity.signing_public,
             certificate=issue(self._root, self.config.digest(), *keys, Grant(peer, rights=RIGHTS)).encoded(),

@@ -352,9 +352,11 @@ class World:
         """Send something in the name of a peer that its node does not send."""
         self.repeat(Address(peer, target.actor), target, message)
 
-    def twist(self, peer: str, twist: Twist) -> None:
-        """Have messages that the node of a peer sends to single others replaced by something else."""
+    def twist(self, peer: str, twist: Twist) -> Twist:
+        """Have messages of a peer to single others replaced; return the twist in force before."""
+        before = self._twists.get(peer, lambda source, target, message: message)
         self._twists[peer] = twist
+        return before
 
     def repeat(self, source: Address, target: Address, message: Message) -> None:
         """Send something again in the name of an actor that has sent it before."""

@@ -8,9 +8,14 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
+from xxhash import xxh32_intdigest
+
+from mesh.stamp import Stamp
+
 CHECKS_MAX: Final = 64  # then half of them are forgotten, so that what a page did long ago counts less
 _SECONDS_MAX: Final = (1 << 32) - 1
 _LAYOUT: Final = struct.Struct(">IBBIIBII")
+_STAMP: Final = struct.Struct(">Id")
 MEMORY_BYTES: Final = _LAYOUT.size
 
 
@@ -23,8 +28,13 @@ class VisitMemory(NamedTuple):
     span_s: int = 0  # over which these were made
     checked_s: int = 0  # when the page was last seen; 0 for never
     misses: int = 0  # visits in a row that found no page, or got no answer
-    missed_s: int = 0  # when the first of these was made
+    missed_s: int = 0  # when the first of these was made; where there are none, see `version`
     text: int = 0  # of title and text as last seen, XXH3-64 cut to 32 bits; 0 when that is not known
+
+    @property
+    def version(self) -> int:
+        """The `version_mark` of the page found once more by the last visit; 0 where that is not known."""
+        return 0 if self.misses else self.missed_s
 
     @property
     def is_sound(self) -> bool:
@@ -66,6 +76,17 @@ def with_check(memory: VisitMemory, now: float, *, is_changed: bool) -> VisitMem
         misses=0,
         missed_s=0,
     )
+
+
+def with_version(memory: VisitMemory, mark: int) -> VisitMemory:
+    """Note that the last visit has found the page to be the version of this mark."""
+    assert not memory.misses, "a page that was missed was not found"
+    return memory._replace(missed_s=mark)
+
+
+def version_mark(stamp: Stamp) -> int:
+    """Return 32 bits that tell the versions of a page apart, never 0."""
+    return xxh32_intdigest(_STAMP.pack(*stamp)) or 1
 
 
 def with_miss(memory: VisitMemory, now: float) -> VisitMemory:

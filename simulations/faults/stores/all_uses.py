@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from peers.policy.rules import EVERYTHING, Policy
 from simulations.faults.stores.directories import DirectoryUse
+from simulations.faults.stores.hub_lists import HubUse
 from simulations.faults.stores.links import GraphUse
 from simulations.faults.stores.notices import WatchUse
 from simulations.faults.stores.page_classes import ClassUse
@@ -31,6 +32,7 @@ ALL: Final[tuple[type[StoreUse], ...]] = (
     ClassUse,
     WatchUse,
     DirectoryUse,
+    HubUse,
 )
 
 

@@ -93,7 +93,7 @@ class GraphUse(StoreUse):
     def _wrong_links(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
         """Yield a sentence for each row that is not as it has to be."""
         ownership, rows, run = ownership_of(machines), all_rows(machines, self.rows), self._run
-        sources, targets = sources_in(rows), _targets(rows)
+        sources, targets = sources_in(rows), targets_in(rows)
         by_peer = {machine.peer: machine for machine in machines}
         for url, row in sources.items():
             if url in run.hidden:
@@ -141,7 +141,8 @@ def sources_in(rows: Mapping[bytes, bytes]) -> dict[str, SourceRow]:
     return {row.url: row for row in found}
 
 
-def _targets(rows: Mapping[bytes, bytes]) -> dict[bytes, list[TargetRow]]:
+def targets_in(rows: Mapping[bytes, bytes]) -> dict[bytes, list[TargetRow]]:
+    """Return the rows of links to pages by the fingerprints of these."""
     found: dict[bytes, list[TargetRow]] = defaultdict(list)
     for key, value in rows.items():
         if is_name_of_target(key[2:]):

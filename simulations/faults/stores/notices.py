@@ -1,24 +1,28 @@
 """The watch: each version of a page that has a watched word is noticed by its visitor, and nothing else is.
 
 A notice is on the disk of one peer alone: it may be lost with that, and is read where that peer is a member.
+A member that lies invents as many as it likes, in its own name: gateways have all those of others beside.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
 from xxhash import xxh3_64_digest
 
 from mesh.actors.actor import Message
 from mesh.stamp import BEFORE_ALL
+from mesh.urls import is_canonical
 from peers.gateway.model.messages import GatherNotices, NoticesGathered
 from peers.watch.list_file import entries_of
 from peers.watch.matcher import Matcher
 from peers.watch.watch_list import WatchEntry, list_body
 from peers.watch.watcher import Watcher
-from peers.watch.wire_messages import EntryCount, Notice, NoticesTold
+from peers.watch.wire_messages import PLACE_MAX, TIME_MAX, EntryCount, Notice, NoticesTold
 from simulations.faults.stores.store_use import TICKETS, StoreUse, UsedMachine, UsedRun
 from simulations.webs.changing_web import is_shown
 from simulations.webs.web import Served
@@ -52,6 +56,7 @@ class WatchUse(StoreUse):
         self._matcher = Matcher(0, self._all)
         self._visits: dict[tuple[str, bytes], list[_Visit]] = defaultdict(list)  # by URL and body
         self._gathered: NoticesGathered | None = None
+        self._urls: set[str] = set()  # of pages that anybody tells notices of
 
     def decree(self) -> None:
         self._publish(self._all[:-1])
@@ -85,35 +90,56 @@ class WatchUse(StoreUse):
         return True
 
     def wrong(self, machines: Sequence[UsedMachine]) -> Iterator[str]:
-        told = {machine.peer: self._read(machine) for machine in machines}
-        if not all(each and not each[-1].notices for each in told.values()):
-            yield "a gateway has not all notices of its peer"
-            return
+        honest = [machine for machine in machines if machine is not self._run.liar]
+        for is_hostile in (True, False):  # what it says need be no notice at all
+            with self.lying(partial(self._forged, is_hostile=is_hostile)):
+                told = self._read(honest)
+            if not all(each and not each[-1].notices for each in told.values()):
+                yield "a gateway has not all notices of the peers"
+                return
         notices = {peer: [one for each in parts for one in each.notices] for peer, parts in told.items()}
         said = {peer: {notice.identity for notice in of_peer} for peer, of_peer in notices.items()}
         yield from self._missed(machines, said)
-        for machine in machines:
+        for machine in honest:
             yield from self._made_up(machine, notices[machine.peer], told[machine.peer][-1].counts)
+        if any(not is_canonical(url) for url in self._urls):
+            yield "a gateway is told notices of what is no page"
 
-    def _read(self, machine: UsedMachine) -> list[NoticesTold]:
-        """Return the notices of a peer, as its gateway tells them in parts; in the last one there are none.
-
-        Members of simulations say of no gateway that they have one, so each asks its own peer alone.
-        """
-        parts: list[NoticesTold] = []
-        while not parts or parts[-1].notices:
-            place = parts[-1].notices[-1].place if parts else 0
+    def _read(self, machines: Sequence[UsedMachine]) -> dict[str, list[NoticesTold]]:
+        """Return the notices of peers, as a gateway tells them in parts; in the last ones there are none."""
+        gateway = self._random.choice(machines)
+        parts: dict[str, list[NoticesTold]] = {machine.peer: [] for machine in machines}
+        while not all(each and not each[-1].notices for each in parts.values()):
+            after = {
+                peer: part.notices[-1].place for peer, each in parts.items() for part in each if part.notices
+            }
             self._gathered = None
-            wanted = GatherNotices(
-                _TICKETS, ((machine.peer, place),) if place else (), wants_counts=True, is_from_oldest=True
+            gateway.order(
+                GatherNotices(_TICKETS, tuple(after.items()), wants_counts=True, is_from_oldest=True)
             )
-            machine.order(wanted)
             self._world.run(until=self._world.now + ANSWERED_S)
             gathered: NoticesGathered | None = self._gathered
-            if gathered is None or gathered.silent:
-                return []
-            parts += [told for _, told in gathered.told]
+            if gathered is None or not parts.keys() <= dict(gathered.told).keys():
+                return {gateway.peer: []}
+            self._urls |= {notice.url for _, each in gathered.told for notice in each.notices}
+            for peer, of_peer in gathered.told:
+                if peer in parts:
+                    parts[peer].append(of_peer)
         return parts
+
+    def _forged(self, message: Message, *, is_hostile: bool) -> Message:
+        """Return the answer of a member that lies: many notices, of times to come, as if others had none."""
+        if not isinstance(message, NoticesTold):
+            return message
+        urls = list(self._run.watch.stored)
+        first = Notice(
+            PLACE_MAX - 1_000, "javascript:alert(1)", b"made up", _SCIENCE.word, 1, TIME_MAX, "made up", 1, 1
+        )
+        made_up = tuple(
+            replace(first, place=first.place + n, url=first.url if is_hostile else self._random.choice(urls))
+            for n in range(100)
+        )
+        return replace(message, notices=made_up, last=PLACE_MAX)
 
     def _missed(
         self, machines: Sequence[UsedMachine], said: dict[str, set[tuple[str, bytes, str]]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import ClassVar, Final, Protocol
 
 from mesh.actors.actor import Actor, Address, Message
@@ -243,6 +244,20 @@ class StoreUse:
                         self._world.repeat(Address(machine.peer, source), target, message)
 
         self.act_now_and_then(lie, LIE_PAUSE_S, until)
+
+    @contextmanager
+    def lying(self, twisted: Callable[[Message], Message]) -> Iterator[None]:
+        """Have the member that lies, if any, answer something else than its node while the context lasts.
+
+        So what a mesh at rest tells is judged beside a liar, when it is known who has what.
+        """
+        liar = self._run.liar
+        if liar is None:
+            yield
+            return
+        before = self._world.twist(liar.peer, lambda source, target, message: twisted(message))
+        yield
+        self._world.twist(liar.peer, before)
 
     def confirm_later(self, machine: UsedMachine, note: Callable[[], None]) -> None:
         """Call `note` once something that a machine was just told is durable there, if nothing happens to it.

@@ -559,6 +559,41 @@ def test_a_version_that_was_damaged_is_stored_again_and_the_one_before_is_not_ta
     assert len(visit_whole(desk, b"new page")) == 1
 
 
+@pytest.mark.parametrize("is_not_modified", [True, False])
+@pytest.mark.parametrize("n_visits", [2, 5])
+def test_after_a_partition_the_next_visit_settles_which_version_rules(
+    n_visits: int, *, is_not_modified: bool
+) -> None:
+    """Only the 64th did so where the other side's version was newer than the one that we had found."""
+    desk = stored_with_validators()
+    first = row_at(desk, HOME)
+    for _ in range(n_visits):
+        find_unchanged(desk, is_not_modified=is_not_modified)
+    here = row_at(desk, HOME)
+    theirs = Stamp(first.visit + 1, first.visited_s + 1.0)  # less than ours, and newer than what is stored
+    assert theirs.visit < here.visit
+    keep_in_archive(desk, theirs)
+    (again,) = visit_whole(desk, first.digest, VALIDATED)
+    assert again.page.stamp > theirs
+    row = row_at(desk, HOME)
+    assert (row.outcome, row.changed_s, row.digest) == ("D200", first.changed_s, first.digest)
+    for _ in range(3):
+        find_unchanged(desk, is_not_modified=is_not_modified)
+
+
+def find_unchanged(desk: Desk, *, is_not_modified: bool) -> None:
+    """Visit the home page, which is as it was; nothing is stored."""
+    row = row_at(desk, HOME)
+    assert question_in(desk.wake()).is_conditional
+    if is_not_modified:
+        desk.tell(fetched(HOME, 304, headers=(), started_at=desk.now))
+    else:
+        desk.tell(fetched(HOME, started_at=desk.now, headers=VALIDATED))
+        assert of_kind(desk.tell(parsed(HOME, digest=row.digest), "parser"), StorePage) == []
+    desk.wake(GATHER_S)
+    desk.now = row_at(desk, HOME).due_s
+
+
 def _sent_again(desk: Desk) -> list[Any]:
     desk.tell(fetched(HOME, started_at=desk.now))
     return desk.tell(parsed(HOME, digest=b"one page"), "parser")

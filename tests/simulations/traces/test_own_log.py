@@ -24,6 +24,7 @@ from peers.gateway.model.log_json import (
     PageShownJson,
     RareQueriesJson,
 )
+from peers.gateway.model.status import MemberRow, report_of
 from peers.policy.edits import keeping_log
 from peers.policy.log_rules import QueryLogRules, SecondRanking, SecondWeights, query_digest
 from peers.policy.rules import EVERYTHING, Policy, policy_in
@@ -233,6 +234,19 @@ def test_clicks_tell_how_far_readers_look_and_which_ranking_is_better(
     printed = run(gateway, *arguments)
     assert "in the policy, [query_log]: examined = [1, 0.5" in printed
     assert "neither is shown to be better" in printed or "is better than that which was shown" in printed
+
+
+@pytest.mark.parametrize("n_gateways", [0, 1, 2])
+def test_who_has_one_gateway_is_told_what_a_click_needs_there_to_count(
+    gateway: FakeGateway, n_gateways: int
+) -> None:
+    with_lists(gateway)
+    members = [
+        MemberRow(id=f"peer{n}", state="alive", gateway=f"http://h{n}:80" if n < n_gateways else "")
+        for n in range(3)
+    ]
+    gateway.reports = [report_of([], members)]
+    assert ("click_gateways = 1" in run(gateway, "log", "clicks")) == (n_gateways == 1)
 
 
 def test_a_log_without_lists_and_half_a_ranking_are_said_to_be_that(gateway: FakeGateway) -> None:

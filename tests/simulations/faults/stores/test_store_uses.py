@@ -18,11 +18,13 @@ from peers.engine.matching.listed_files import FileColumns
 from peers.engine.pages.class_model import ClassModel
 from peers.entities import entities, sealed_row
 from peers.entities.sealed_row import SealedRow
+from peers.gateway.errands import notice_roundup
+from peers.gateway.hubs import neighbour_roundup
 from peers.index.index_reader import IndexReader
 from peers.link_graph.link_graph import MeshGraph
 from peers.link_graph.page_ranks import PageRanks
 from peers.link_graph.source_row import SourceRow
-from peers.link_graph.wire_messages import GraphTold
+from peers.link_graph.wire_messages import GraphTold, PageNeighbours
 from peers.policy.log_rules import QueryLogRules
 from peers.query_log.query_log import OwnQueryLog
 from peers.query_log.wire_messages import ToldRow
@@ -172,6 +174,22 @@ def test_rows_of_a_liar_that_nobody_may_take_are_noticed(monkeypatch: pytest.Mon
     assert "which no server knows of" in found
     assert "was kept" in found
     assert "is said to link to" in found
+
+
+def test_lists_and_notices_of_a_liar_that_nobody_confirms_are_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(neighbour_roundup, "_both", longer_of)
+    monkeypatch.setattr(notice_roundup, "is_canonical", lambda url: True)
+    found = violations(has_liar=True)
+    assert "a title that no page has" in found
+    assert "links that there are not" in found
+    assert "notices of what is no page" in found
+
+
+def longer_of(one: PageNeighbours, other: PageNeighbours | None) -> PageNeighbours:
+    """Believe the member that tells more."""
+    return one if other is None else max(one, other, key=lambda each: len(each.sources))
 
 
 def take_of_anybody(graph: MeshGraph, source: Address, told: GraphTold) -> None:
