@@ -35,6 +35,8 @@ results); Hunter, "MM algorithms for generalized Bradley-Terry models", 2004 (th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Final, NamedTuple
 
@@ -88,7 +90,8 @@ class Examination(NamedTuple):
         return self._replace(by_list=self.by_list[[*numbers]], rivals=rivals)
 
 
-class _Shown(NamedTuple):
+@dataclass(frozen=True)
+class _Shown:
     """Lists as arrays: a row a list, a column a rank; -1 and 0 behind the end of a list."""
 
     results: npt.NDArray[np.int64]  # number of the query's result, over all queries
@@ -96,16 +99,16 @@ class _Shown(NamedTuple):
     clicks: Floats
     query: npt.NDArray[np.int64]  # of each list
 
-    @property
+    @cached_property
     def is_there(self) -> npt.NDArray[np.bool_]:
         return self.results >= 0
 
-    @property
+    @cached_property
     def numbers(self) -> npt.NDArray[np.int64]:
         """The numbers of results, 0 behind the end of a list."""
         return np.maximum(self.results, 0)
 
-    @property
+    @cached_property
     def n_results(self) -> int:
         return int(self.results.max(initial=-1)) + 1
 
@@ -190,8 +193,13 @@ def _arrays_of(lists: Sequence[ShownList]) -> _Shown:
 
 
 def _sums_by_result(shown: _Shown, values: Floats) -> Floats:
-    sums = np.bincount(shown.results[shown.is_there], values[shown.is_there], shown.n_results)
-    return sums.astype(np.float64)
+    """Add up values by result.
+
+    Args:
+      values: by list and rank; 0 behind the end of a list.
+    """
+    sums = np.bincount(shown.numbers.ravel(), values.ravel(), shown.n_results)
+    return sums[: shown.n_results].astype(np.float64)
 
 
 # --- The models: each fits to some lists, and gives the shares of others ---
@@ -291,10 +299,10 @@ def _stops_of(shown: _Shown) -> tuple[float, float]:
 
 def _cascade_shares(shown: _Shown, stop: float, stop_by_worth: float) -> Floats:
     """Return the shares by list and rank, with the worths that agree with them."""
-    clicks = _sums_by_result(shown, shown.clicks)
+    clicks, clients = _sums_by_result(shown, shown.clicks), shown.is_there * shown.clients[:, None]
     shares = np.ones(shown.results.shape)
     for _ in range(CASCADE_ROUNDS):
-        looked = _sums_by_result(shown, shown.is_there * shares * shown.clients[:, None])
+        looked = _sums_by_result(shown, shares * clients)
         worths = shown.is_there * _worth_of(clicks, looked)[shown.numbers]
         goes_on = 1.0 - worths * np.minimum(1.0, stop + stop_by_worth * worths)
         shares[:, 1:] = np.maximum(np.cumprod(goes_on, axis=1)[:, :-1], SHARE_MIN)
@@ -365,8 +373,7 @@ def _moved_count(shown: _Shown, shares: Floats) -> int:
 
 
 def _part(shown: _Shown, chosen: npt.NDArray[np.bool_]) -> _Shown:
-    results, clients, clicks, query = shown
-    return _Shown(results[chosen], clients[chosen], clicks[chosen], query[chosen])
+    return _Shown(shown.results[chosen], shown.clients[chosen], shown.clicks[chosen], shown.query[chosen])
 
 
 _FITS: Final[dict[str, Callable[[_Shown, _Shown], Floats]]] = {

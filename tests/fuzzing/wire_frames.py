@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from functools import cache
 from random import Random
 from typing import Any, Final
 
@@ -84,6 +85,13 @@ def _actors() -> Iterator[type[Actor]]:
             yield kind
 
 
+@cache
+def _hints_of(kind: type[Any]) -> dict[str, Any]:
+    """Return the types of the fields, in their order."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return {name: hints[name] for name in getattr(kind, "__struct_fields__", getattr(kind, "_fields", ()))}
+
+
 class _Values:
     """Draws values of types."""
 
@@ -91,13 +99,12 @@ class _Values:
         self._random = random
         self._texts = (*peers, *URLS, *KINDS, "", "a", "标题 文本", "\x00", "x" * 300)
 
-    def struct(self, kind: type[Any]) -> Any:
+    def struct(self, kind: Any) -> Any:
         """A message or a part of one; fields that do not fit are not drawn again."""
-        hints = typing.get_type_hints(kind, include_extras=True)
-        names = getattr(kind, "__struct_fields__", getattr(kind, "_fields", ()))
+        hints = _hints_of(kind)
         while True:
             try:
-                return kind(**{name: self._value(hints[name]) for name in names})
+                return kind(**{name: self._value(hint) for name, hint in hints.items()})
             except ValueError:
                 continue
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import msgspec
@@ -20,6 +20,7 @@ from simulations.faults.fault_runs import Sizes, run_all, sum_up
 from simulations.faults.planted import Bug
 from simulations.faults.run_extras import RunExtras
 from simulations.report import faults_report
+from tests.simulations.violations import missed
 
 QUICK = (9, 3)  # seed and peers of a run with faults that takes a second
 ONCE, LIAR = RunExtras(has_revisits=False), RunExtras(has_liar=True)
@@ -116,10 +117,6 @@ def test_an_exception_of_a_peer_is_a_failure(monkeypatch: pytest.MonkeyPatch) ->
     assert "ZeroDivisionError" in outcome.violations[0]
 
 
-class Found(BaseException):
-    """The bug is found: the rest of the run would show no more. No peer's code catches it."""
-
-
 class Known(NamedTuple):
     """A run that finds a bug which is planted in it."""
 
@@ -132,15 +129,7 @@ class Known(NamedTuple):
         return run_faults(self.seed, self.peers, bug=bug, tell=tell, **self.extras._asdict())
 
     def finds(self, bug: Bug) -> bool:
-        def look(line: str) -> None:
-            if " VIOLATION " in line and self.sentence in line:
-                raise Found
-
-        try:
-            self.run(bug, look)
-        except Found:
-            return True
-        return False
+        return not missed(partial(self.run, bug), self.sentence)
 
 
 KNOWN = {

@@ -11,8 +11,8 @@ from typing import Final
 
 import pytest
 
-# Runs with faults beside a malicious member, and of an import; both in one process, which is dear to start.
-# Each writes down every message that its digest is of: a run that differs may never do so again.
+# Runs with faults beside a malicious member, and of an import before a crawl; both in one process, which is
+# dear to start. Each writes down every message that its digest is of: one that differs may never do so again.
 RUNS: Final = """
 import sys
 from pathlib import Path
@@ -41,6 +41,7 @@ web = SyntheticWeb(21, 200)
 run = SimulatedCrawl(web, peers=3, seed=21)
 run.world._hash = WrittenHash("import")
 Import(run, pages_of(web)).finish()
+run.run()
 print(run.world.digest)
 """
 LINES_BEFORE: Final = 3  # of the messages that both runs had, and as many of each after them

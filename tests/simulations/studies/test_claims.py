@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -308,17 +310,19 @@ def claim_of(outcome: Outcome, says: str) -> Claim:
     return claim
 
 
-def of_all_claims(name: str, folder: Path) -> Outcome:
-    given = GIVEN.get(name, {})
-    if name == "speedup":  # only a trace has URLs whose length means something
-        write_trace(folder / "web.trace", recorded(300))
-        given = {"trace": str(folder / "web.trace"), "peers": "1,2"}
-    return small(STUDIES[name], **given)
+@functools.cache
+def of_all_claims(name: str) -> Outcome:
+    if name != "speedup":
+        return small(STUDIES[name], **GIVEN.get(name, {}))
+    with TemporaryDirectory() as folder:  # only a trace has URLs whose length means something
+        trace = Path(folder, "web.trace")
+        write_trace(trace, recorded(300))
+        return small(STUDIES[name], trace=str(trace), peers="1,2")
 
 
 @pytest.mark.parametrize("name", [name for name in STUDIES if name != "plan"])
-def test_each_claim_holds_of_a_right_result_and_of_no_wrong_one(name: str, tmp_path: Path) -> None:
-    outcome = of_all_claims(name, tmp_path)
+def test_each_claim_holds_of_a_right_result_and_of_no_wrong_one(name: str) -> None:
+    outcome = of_all_claims(name)
     beginnings = {says for study, says in PLANTED if study == name}
     told = [claim.says for claim in outcome.claims()]
     assert [says for says in told if not says.startswith(tuple(beginnings))] == [], (
@@ -333,11 +337,11 @@ def test_each_claim_holds_of_a_right_result_and_of_no_wrong_one(name: str, tmp_p
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_claim_in_the_code_of_a_study_is_made_of_its_small_run(name: str, tmp_path: Path) -> None:
+def test_every_claim_in_the_code_of_a_study_is_made_of_its_small_run(name: str) -> None:
     module = ast.parse(inspect.getsource(inspect.getmodule(STUDIES[name].run) or plan))
     calls = [node.func for node in ast.walk(module) if isinstance(node, ast.Call)]
     written = sum(isinstance(each, ast.Name) and each.id == "Claim" for each in calls)
-    assert len(of_all_claims(name, tmp_path).claims()) >= written
+    assert len(of_all_claims(name).claims()) >= written
 
 
 def test_the_claim_of_a_plan_fails_where_its_hours_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,8 +77,8 @@ def test_searches_take_from_a_crawl_what_they_cost_on_each_machine() -> None:
     speed = 1e3 * (PARSE_S + COMMIT_PAGE_S) / given.page_ms
     half = given.cores / 2 / (QUESTIONS * ANSWER_S / speed)
     meshes = [
-        {(row["web"], row["machines"]): row for row in small(machines.STUDY, searches=each).summary()}
-        for each in (0.0, half)
+        {(row["web"], row["machines"]): row for row in outcome.summary()}
+        for outcome in (small(machines.STUDY), small(machines.STUDY, searches=half))
     ]
     alone, beside = (of_meshes[machines.PROCESSORS, 1]["rate"] for of_meshes in meshes)
     assert beside / alone == pytest.approx(0.5, rel=0.1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import sys
 from importlib.metadata import version
@@ -198,12 +199,17 @@ def test_a_value_out_of_its_range_is_wrong_usage() -> None:
         commands.check(plan.PlanParameters(hours=0.0))
 
 
+@functools.cache
+def figure_drawn(name: str) -> Any:
+    matplotlib = pytest.importorskip("matplotlib.figure", reason="the extra `simulations` is not installed")
+    figure = matplotlib.Figure()
+    STUDIES[name].draw(figure, small(STUDIES[name]))
+    return figure
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_figure_can_be_drawn_with_units_on_its_axes(name: str) -> None:
-    matplotlib = pytest.importorskip("matplotlib.figure", reason="the extra `simulations` is not installed")
-    outcome = small(STUDIES[name])
-    figure = matplotlib.Figure()
-    STUDIES[name].draw(figure, outcome)
+    figure = figure_drawn(name)
     assert all(axes.get_xlabel() and axes.get_ylabel() and axes.get_title() for axes in figure.axes)
     labels = [label for axes in figure.axes for label in axes.get_legend_handles_labels()[1]]
     assert "1 peers" not in labels
@@ -211,10 +217,7 @@ def test_every_figure_can_be_drawn_with_units_on_its_axes(name: str) -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_no_interval_of_a_figure_is_cut_by_an_axis(name: str) -> None:
-    matplotlib = pytest.importorskip("matplotlib.figure", reason="the extra `simulations` is not installed")
-    figure = matplotlib.Figure()
-    STUDIES[name].draw(figure, small(STUDIES[name]))
-    for axes in figure.axes:
+    for axes in figure_drawn(name).axes:
         low, high = axes.get_ylim()
         for container in axes.containers:
             _, _, bars = getattr(container, "errorbar", None) or container
