@@ -87,9 +87,11 @@ def fold_evenly(codes: Codes) -> Codes | None:
 
 
 def fold_apart(codes: Codes) -> tuple[Codes, Ints, Ints] | None:
-    """Return a text as `fold` makes it, and start and end in it of what each character was; as `AlignedText`.
+    """Fold a text in which characters may be folded to none or to several, as `AlignedText` does.
 
-    None unless every character is folded to the same in any context, if to none or to several.
+    Returns:
+      The folded text, and of each of its characters start and end in the text before; None unless every
+      character is folded to the same in any context.
     """
     distinct, which = np.unique(codes, return_inverse=True)
     for code in distinct[_folded_to[distinct] == 0].tolist():
@@ -115,7 +117,7 @@ def fold_apart(codes: Codes) -> tuple[Codes, Ints, Ints] | None:
 
 
 def _learn(code: int) -> None:
-    """Learn to what a character is folded that was never met."""
+    """Learn how a character is folded that was never met."""
     character = chr(code)
     folded = fold(character)
     is_apart = not any(map(_may_join, character + unicodedata.normalize("NFKC", character) + folded))

@@ -249,9 +249,8 @@ class Search(Errand):
         """Search by the next one of the steps."""
         steps, task = self._steps, self._task
         self._step_number = min(self._step_number, len(steps) - 1)
-        self._is_last_step = self._step_number == len(steps) - 1
-        step = steps[self._step_number]
-        further = None if self._is_last_step else steps[self._step_number + 1]
+        step, *later = steps[self._step_number : self._step_number + 2]
+        further = later[0] if later else None
         stage = SearchStage(task, counted.plans, counted.statistics, plan, sums, step, further, now)
         if isinstance(counted, SearchStage):
             stage.take_further(counted, plan)
@@ -287,7 +286,8 @@ class Search(Errand):
         stage.end(plan)
         if stage.forget_stale(plan) and self._task.may_restart(now):
             return self._count(now)
-        if not self._is_last_step and stage.total(plan) < stage.step.enough:
+        is_last = self._step_number + 1 == len(self._steps)
+        if not is_last and stage.total(plan) < stage.step.enough:
             self._with_all = stage.total(plan) if stage.step.enough == ENOUGH else None
             self._step_number += 1
             self._shared.fallbacks += 1
