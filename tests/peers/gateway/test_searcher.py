@@ -213,7 +213,8 @@ def test_depth_asked_of_peers_is_bounded() -> None:
 def test_query_without_a_word_is_answered_at_once() -> None:
     talk = Conversation()
     talk.search("?! ...")
-    assert talk.answer() == PagesFound(1, (), 0, 0.0, Coverage(SLOT_COUNT, SLOT_COUNT, 0), ())
+    coverage, remarks = Coverage(SLOT_COUNT, SLOT_COUNT, 0), (Remark(Oddity.NO_WORDS),)
+    assert talk.answer() == PagesFound(1, (), 0, 0.0, coverage, (), remarks=remarks)
 
 
 def test_peer_alone_asks_only_itself() -> None:
