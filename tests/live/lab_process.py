@@ -52,6 +52,19 @@ def tianmesh(
     return subprocess.CompletedProcess(command, process.returncode, said, complained)
 
 
+def with_free_ports(mesh: Path) -> list[Path]:
+    """Have the nodes of a mesh that `init` founded take ports that are free; those it chose may be in use.
+
+    Returns:
+      The files of their configurations, that of the bootstrap node first.
+    """
+    configs = sorted(mesh.glob("*/config.toml"))
+    for config in configs:
+        text = re.sub(r"(inbox|multicast|door)_port = \d+", r"\1_port = 0", config.read_text())
+        config.write_text(re.sub(r'"127\.0\.0\.1:80\d\d"', '"127.0.0.1:0"', text))
+    return configs
+
+
 def wait_for(look: Callable[[], Value | None], what: str, timeout: float = PATIENCE_S) -> Value:
     """Look again and again until there is something."""
     deadline = time.monotonic() + timeout

@@ -18,7 +18,7 @@ import pytest
 from bootstrap.toml_edit import with_settings
 from mesh.counts import counted
 from mesh.keys.key_file import load_administrator
-from tests.live.lab_process import node, tianmesh, wait_for
+from tests.live.lab_process import node, tianmesh, wait_for, with_free_ports
 from tests.live.sites import GBK_HOST, gbk_site
 from tests.live.web import ServedWeb, served_web
 
@@ -43,7 +43,7 @@ def test_init_bootstrap_peers_seed_search_and_status(
     assert commands == ["bootstrap", "peer", "peer"]
 
     with ExitStack() as nodes:
-        configs = _configs_with_free_ports(mesh)
+        configs = with_free_ports(mesh)
         door = nodes.enter_context(node("bootstrap", configs[0]))["door"]
         for config in configs[1:]:
             # A peer's folder is all that its machine needs.
@@ -61,7 +61,8 @@ def test_init_bootstrap_peers_seed_search_and_status(
             return [peer["members"] for peer in json.loads(status.stdout)["peers"]] == [3, 3]
 
         wait_for(have_met, "mesh of three members")
-        monkeypatch.setenv("TIANMESH_DATA", str(tmp_path / "nowhere"))
+        (tmp_path / "empty").mkdir()
+        monkeypatch.setenv("TIANMESH_DATA", str(tmp_path / "empty"))
         refused = tianmesh("seed", *web.seeds, "--gateway", gateways[0])
         assert refused.returncode == 1
         assert "admin.token" in refused.stderr
@@ -194,15 +195,6 @@ def _check_run(folder: Path, gateway: str) -> None:
         assert scores == sorted(scores, reverse=True)
         assert {(row[1], row[5]) for row in mine} == {("Q0", "tianmesh")}
         assert all(row[2].startswith(f"http://{GBK_HOST}/") for row in mine)
-
-
-def _configs_with_free_ports(mesh: Path) -> list[Path]:
-    """Bootstrap first. The ports that `init` chose may be in use on this machine."""
-    configs = [mesh / name / "config.toml" for name in ("bootstrap", "peer-1", "peer-2")]
-    for config in configs:
-        text = re.sub(r"(inbox|multicast|door)_port = \d+", r"\1_port = 0", config.read_text())
-        config.write_text(re.sub(r'"127\.0\.0\.1:80\d\d"', '"127.0.0.1:0"', text))
-    return configs
 
 
 def _adapt(config: Path, door: str, web: ServedWeb) -> None:

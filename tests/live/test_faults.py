@@ -11,7 +11,7 @@ import pytest
 
 from bootstrap.toml_edit import with_settings
 from mesh.config import DoorConfig
-from tests.live.lab_process import node, setting, tianmesh
+from tests.live.lab_process import node, setting, tianmesh, with_free_ports
 
 pytestmark = pytest.mark.live
 
@@ -24,11 +24,7 @@ def peer(tmp_path: Path) -> Path:
 
 def _founded(mesh: Path) -> Path:
     assert tianmesh("init", mesh).returncode == 0
-    for config in mesh.glob("*/config.toml"):  # the ports that init chooses may be in use
-        text = config.read_text()
-        for number in range(7_400, 7_413):
-            text = text.replace(f"port = {number}", "port = 0")
-        config.write_text(text.replace("127.0.0.1:8017", "127.0.0.1:0"))
+    with_free_ports(mesh)
     return mesh / "peer-1"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.live import loaded_processes
-from tests.live.lab_process import COMMAND, tianmesh
+from tests.live.lab_process import COMMAND, tianmesh, with_free_ports
 from tests.live.loaded_processes import Order, Popen, Source
 
 pytestmark = pytest.mark.live
@@ -34,6 +34,7 @@ def test_it_says_and_ends_as_one_that_is_started_anew(
 
 def test_it_is_a_child_of_the_test_in_a_session_of_its_own(tmp_path: Path) -> None:
     assert tianmesh("init", tmp_path / "mesh").returncode == 0
+    with_free_ports(tmp_path / "mesh")
     folder = tmp_path / "mesh" / "peer-1"
     command = [*COMMAND, "peer", "--while-stdin", "--config", str(folder)]
     with Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as process:
