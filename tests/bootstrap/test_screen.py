@@ -1,4 +1,4 @@
-"""What a lab tells on the terminal at its end."""
+"""The lines of a lab on the terminal at its end."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def test_links_are_shown_that_two_members_tell_and_those_of_one_where_the_other_
 
 
 def test_where_a_member_lags_by_a_link_none_is_lost_between_two_parts() -> None:
-    """What one knows more moved the witness's parts by one, so that each part lost the link at its border."""
+    """One link more moved the witness's parts by one, so that each part lost the link at its border."""
     links = [SourceLink(f"http://site{n}.test/", 1, 1.0) for n in range(2 * LISTED_MAX)]
     answerer = VIEW.answerer_of(VIEW.slot_of(host_of(URL)))
     shown: list[str] = []
