@@ -45,6 +45,7 @@ from tests.shared_data import shared
 CLIENTS = 4
 QUERIES = 1_000
 COMPARED = 200
+UNLIMITED = setting("gateway.client_queries_per_s", 0)  # all clients have one address here
 
 
 @pytest.mark.timeout(1_800)
@@ -107,7 +108,7 @@ def _total(gateway: str, path: str) -> int:
 @contextmanager
 def crawled(web: ServedWeb, folder: Path, peers: int, replicas: int) -> Iterator[str]:
     """A mesh that has crawled the web and rests; yields its first gateway."""
-    options = ["--peers", str(peers), *setting("mesh.replicas", replicas)]
+    options = ["--peers", str(peers), *setting("mesh.replicas", replicas), *UNLIMITED]
     with up(folder, web, *options, seeds=web.seeds) as lab:
         lab.wait_until_idle(600)
         yield lab.gateways()[0]

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.benchmarks.bench_search import ask_all
+from tests.benchmarks.bench_search import UNLIMITED, ask_all
 from tests.live.dev_web import large_sites
 from tests.live.lab_process import Up, search, setting, up
 from tests.live.web import served_web
@@ -36,7 +36,7 @@ MB: Final = 1e6
 @pytest.mark.timeout(0)
 def test_crawl_of_a_large_web(tmp_path: Path) -> None:
     """Print what the crawl, the rest and the searches take."""
-    options = ("--peers", "2", *setting("mesh.replicas", 2))
+    options = ("--peers", "2", *setting("mesh.replicas", 2), *UNLIMITED)
     with served_web(large_sites()) as web, up(tmp_path, web, *options, seeds=web.seeds) as lab:
         crawl(lab)
         before = cpu_s(lab)
