@@ -43,6 +43,8 @@ from peers.policy.rules import Rule
 JOIN_S: Final = 30.0
 REST_S: Final = 10.0  # peers without pages are at rest within a second or two
 POLL_S: Final = 0.5
+# While nothing happens all peers are asked less and less often, but a person sees what begins within this.
+REST_POLL_S_MAX: Final = 5.0
 
 Report = dict[str, Any]
 
@@ -187,6 +189,8 @@ class Lab:
         Raises:
           NodeError: the last peer has ended, and none is started again.
         """
+        pause_s = asks_at = 0.0  # until all peers are asked again
+        before: Report | None = None
         while True:
             self._nodes.look(tell)
             if self._nodes.lost.issuperset(self.peers):
@@ -194,10 +198,14 @@ class Lab:
             for name in await self._nodes.start_due(tell):
                 if name == BOOTSTRAP:
                     self.configure(self._door)
-            report = await self._report_if_any(tell)
-            if report is not None:
-                show(report)
-                await self._look_for_standstill(report, tell, inf)
+            if trio.current_time() >= asks_at:
+                report = await self._report_if_any(tell)
+                if report is not None:
+                    show(report)
+                    await self._look_for_standstill(report, tell, inf)
+                is_at_rest = before is not None and report is not None and self._is_done(before, report)
+                pause_s = min(2 * pause_s, REST_POLL_S_MAX) if is_at_rest else POLL_S
+                asks_at, before = trio.current_time() + pause_s, report
             await trio.sleep(POLL_S)
 
     async def _look_for_standstill(self, report: Report, tell: Callable[[str], None], wait_s: float) -> None:

@@ -22,8 +22,7 @@ from mesh.counts import counted
 from peers.crawler.model.web_request import PAGE_STATUSES
 
 COLUMNS: Final = ("peer", "pages", "pages/s", "hosts", "queue", "fetching", "indexed", "errors")
-REFRESHES_PER_S: Final = 4
-RECENT_REPORTS: Final = 10  # about 5 s, over which the speed is taken
+RECENT_REPORTS: Final = 10  # about 5 s where something happens, over which the speed is taken
 REASONS_SHOWN: Final = 6
 STEADY: Final = "steady"  # of a peer about whose slots nothing is to be told
 _PAGES: Final = frozenset(map(str, PAGE_STATUSES))
@@ -78,12 +77,12 @@ class Screen:
                     self.say(line)
             return
         recent: deque[Report] = deque(maxlen=RECENT_REPORTS)
-        with Live(console=self._console, refresh_per_second=REFRESHES_PER_S) as live:
+        with Live(console=self._console, auto_refresh=False) as live:
 
             def show(report: Report) -> None:
                 recent.append(report)
                 table = progress_table(report, names, since=recent[0])
-                live.update(Group(table, _summary(report, names)))
+                live.update(Group(table, _summary(report, names)), refresh=True)
 
             yield show
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import pytest
 import trio
 import trio.testing
 
-from bootstrap.lab import Lab, LabOptions, NoReport, Report
+from bootstrap.lab import POLL_S, REST_POLL_S_MAX, Lab, LabOptions, NoReport, Report
 from bootstrap.provision import write_bootstrap
 from mesh.config import DoorConfig, load_config
 from peers.config import PeerConfig
 
 DOOR = DoorConfig(endpoint="tcp://127.0.0.1:7402", key="k" * 40)
+REPORTS = 8  # of a mesh at rest, until something happens in it
 
 
 def configured(folder: Path, peers: int = 2, door: DoorConfig = DOOR, **options: Any) -> list[PeerConfig]:
@@ -102,3 +104,27 @@ async def test_a_status_that_does_not_come_is_a_line_on_the_screen(
     assert shown == [first, second]
     assert len(told) == 2
     assert told[0].startswith("no peer answers")
+
+
+async def test_peers_at_rest_are_asked_less_and_less_often(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab(LabOptions(tmp_path, 1, 1))
+    asked: list[float] = []
+
+    async def report() -> Report:
+        asked.append(trio.current_time())
+        activity = 1 if len(asked) < REPORTS else 2  # something happens at last
+        if len(asked) == REPORTS + 2:
+            raise KeyboardInterrupt
+        peer = {"id": "ann", "idle": True, "activity": activity}
+        return {"peers": [peer], "total": {"idle": True, "fetch_status": {}}}
+
+    monkeypatch.setattr(lab, "report", report)
+    monkeypatch.setitem(lab._nodes.descriptions, "peer-1", {})
+    with pytest.raises(KeyboardInterrupt):
+        await lab.watch(lambda report: None, lambda text: None)
+    *at_rest, after, _ = [then - before for before, then in pairwise(asked)]
+    assert at_rest == sorted(at_rest)
+    assert at_rest[0] == after == pytest.approx(POLL_S)
+    assert at_rest[-1] == pytest.approx(REST_POLL_S_MAX)
