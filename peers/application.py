@@ -8,6 +8,7 @@ a function that adds their rows to the table.
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import cache
 from importlib import import_module
@@ -131,6 +132,10 @@ BUILT_IN: Final = {
 }
 
 
+_LINE_BREAK: Final = re.compile(r"(?<!\n)\n(?![\n ])")  # within a paragraph
+_NEXT_EXAMPLE: Final = re.compile(r" {3}(?!\()")
+
+
 class LateGroup(TyperGroup):
     """All commands, each of which is loaded when somebody asks for it."""
 
@@ -223,4 +228,19 @@ def _loaded(name: str, late: LateCommand) -> Any:
         adding.add_typer(found, name=name)
     else:
         adding.command(name, epilog=getattr(module, epilog[0]))(found)
-    return typer.main.get_group(adding).commands[name]
+    command = typer.main.get_group(adding).commands[name]
+    _break_lines(command)
+    return command
+
+
+def _break_lines(command: Any) -> None:
+    """Have the help of a command, and of those below it, flow in paragraphs, with a line for each example.
+
+    In an epilog three spaces stand before the next one; only a remark on the one before is in parentheses.
+    """
+    if command.help:
+        command.help = _LINE_BREAK.sub(" ", command.help)
+    if command.epilog:
+        command.epilog = _NEXT_EXAMPLE.sub("\n\n", command.epilog.replace("Examples: ", "Examples:\n\n", 1))
+    for below in getattr(command, "commands", {}).values():
+        _break_lines(below)

@@ -58,6 +58,7 @@ def _gateway_here(context: typer.Context, parameter: typer.CallbackParam, gatewa
     return next(filter(None, found), gateway)
 
 
+# Beside it stands --data, by which it is found where nobody names one.
 GatewayOption = Annotated[
     str,
     typer.Option(

@@ -44,7 +44,17 @@ from peers.entities.score import PRIOR, PageScore, score_page
 from peers.entities.seal import RowKey
 from peers.entities.sealed_row import KEY_BYTES
 from peers.entities.tone import ToneModel, own_model, read_lexicon
-from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, print_told, printable, seconds_in
+from peers.options import (
+    DATA,
+    GATEWAY,
+    DataOption,
+    GatewayOption,
+    JsonOption,
+    print_json,
+    print_told,
+    printable,
+    seconds_in,
+)
 from peers.user_state import state_path
 from peers.webhooks.command import SecretOption
 
@@ -129,6 +139,7 @@ def add(
     exclude: Annotated[list[str] | None, _field("A word of a namesake")] = None,
     fields_file: FieldsOption = None,
     keys: KeysOption = None,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
@@ -195,7 +206,10 @@ def _fields_in(path: Path) -> dict[str, tuple[str, ...]]:
 
 @entities_app.command("list", epilog="Examples: tianmesh entities list   tianmesh entities list --json")
 def list_entities(
-    keys: KeysOption = None, gateway: GatewayOption = GATEWAY, as_json: JsonOption = False
+    keys: KeysOption = None,
+    data: DataOption = DATA,
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
 ) -> None:
     """List your entities, and whether the mesh has them."""
     with GatewayClient(gateway) as client:
@@ -220,6 +234,7 @@ def list_entities(
 def show(
     label: LabelArgument,
     keys: KeysOption = None,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
@@ -256,6 +271,7 @@ def pages(
     explain: Annotated[bool, typer.Option("--explain", help="Show the parts of each score.")] = False,
     lexicon: LexiconOption = None,
     keys: KeysOption = None,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
@@ -278,6 +294,7 @@ def score(
     url: Annotated[str, typer.Argument(help="A page that the mesh has.")],
     lexicon: LexiconOption = None,
     keys: KeysOption = None,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
@@ -312,6 +329,7 @@ def feedback(
         ),
     ],
     keys: KeysOption = None,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
@@ -353,6 +371,7 @@ def feed(
     end: Annotated[bool, typer.Option("--end", help="End the feed: its address leads nowhere then.")] = False,
     lexicon: LexiconOption = None,
     keys: KeysOption = None,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
@@ -390,6 +409,7 @@ def follow(
     ] = None,
     lexicon: LexiconOption = None,
     keys: KeysOption = None,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
 ) -> None:
     """Post new pages of an entity to a URL, each with its score and tone, until it is stopped.
@@ -419,6 +439,7 @@ def follow(
 def forget(
     label: LabelArgument,
     keys: KeysOption = None,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:

@@ -25,7 +25,7 @@ from peers.evaluation.error_rate_command import CondensedOption
 from peers.evaluation.extra import needed_extra
 from peers.evaluation.judgement_names import by_suffix, condensed
 from peers.mesh_readiness import WAIT_S, PartialOption, WaitOption
-from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
+from peers.options import DATA, GATEWAY, DataOption, GatewayOption, JsonOption, print_json
 
 if TYPE_CHECKING:
     from peers.evaluation.measures import PairedDifference
@@ -76,6 +76,7 @@ def judge(
     is_condensed: CondensedOption = False,
     wait: WaitOption = WAIT_S,
     partial: PartialOption = False,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:

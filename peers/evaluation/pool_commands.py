@@ -25,7 +25,7 @@ from peers.judging.assessment import Assessment, judgements_path
 from peers.judging.assessment_screen import judge_pool
 from peers.judging.pool import Shown, pool_of, read_pool, write_pool
 from peers.judging.trec import read_qrels, read_run, read_topics, read_words, write_qrels, write_topics
-from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
+from peers.options import DATA, GATEWAY, DataOption, GatewayOption, JsonOption, print_json
 from peers.query_log.log_row import CLIENTS_TOLD_MIN
 
 NOT_SHOWN: Final = (403, 404)  # of HTTP: its site wants no copy shown; the mesh has none
@@ -98,6 +98,7 @@ def make_pool(
             help="Read titles and excerpts from a mesh, and leave out what it has no copy of to show.",
         ),
     ] = True,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:

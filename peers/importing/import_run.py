@@ -323,7 +323,9 @@ def _records(
         yield from with_contents(with_originals(read_warc(packing, start), packing))
     elif begin:
         summary.unreadable += 1
-        yield FileDamage(0, f"this is neither a WARC file nor JSON lines: it begins with {begin[:16]!r}")
+        yield FileDamage(
+            0, f"this is neither a WARC file nor JSON lines: it begins with {repr(begin[:16])[1:]}"
+        )
 
 
 def _read_beside(opened: OpenedFile, begin: bytes, start: Position) -> Iterator[Record | FileDamage]:

@@ -12,7 +12,7 @@ from rich.markup import escape
 from mesh.client.gateway_client import GatewayClient
 from mesh.counts import counted
 from peers.link_graph.wire_messages import START_MAX
-from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, printable
+from peers.options import DATA, GATEWAY, DataOption, GatewayOption, JsonOption, print_json, printable
 
 EPILOG: Final = (
     "Examples: tianmesh backlinks https://www.example.org/   "
@@ -28,6 +28,7 @@ NOTHING_YET: Final = (
 def backlinks(
     url: Annotated[str, typer.Argument(help="The page that the others link to.")],
     limit: Annotated[int, typer.Option(min=1, max=START_MAX, help="List so many at most.")] = 100,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:

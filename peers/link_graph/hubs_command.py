@@ -13,7 +13,7 @@ from rich.text import Text
 from mesh.client.gateway_client import GatewayClient
 from mesh.counts import counted
 from peers.link_graph.command import NOTHING_YET
-from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, printable
+from peers.options import DATA, GATEWAY, DataOption, GatewayOption, JsonOption, print_json, printable
 
 EPILOG: Final = "Examples: tianmesh graph hubs 'search engine'   tianmesh graph hubs 搜索引擎 --json"
 
@@ -21,6 +21,7 @@ EPILOG: Final = "Examples: tianmesh graph hubs 'search engine'   tianmesh graph 
 def hubs(
     query: Annotated[str, typer.Argument(help="Words to search for, as with `tianmesh search`.")],
     limit: Annotated[int, typer.Option(min=1, max=100, help="List so many of each at most.")] = 15,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 from mesh.client.gateway_client import GatewayClient
 from mesh.counts import counted
 from peers.link_graph.wire_messages import RANKED_MAX
-from peers.options import GATEWAY, GatewayOption, JsonOption, print_json, printable
+from peers.options import DATA, GATEWAY, DataOption, GatewayOption, JsonOption, print_json, printable
 
 EPILOG: Final = "Examples: tianmesh graph ranks   tianmesh graph ranks --limit 1000 --json > ranks.json"
 
@@ -25,6 +25,7 @@ NOTHING_YET: Final = (
 
 def ranks(
     limit: Annotated[int, typer.Option(min=1, max=RANKED_MAX, help="List so many of each at most.")] = 20,
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:

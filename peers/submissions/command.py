@@ -68,6 +68,7 @@ app = typer.Typer(no_args_is_help=True, help="The sites that people have submitt
 
 def submit(
     site: Annotated[str, typer.Argument(help="A page of the site, best its start page; or a code.")],
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:

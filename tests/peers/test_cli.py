@@ -82,19 +82,25 @@ def test_each_command_is_listed_with_the_beginning_of_its_help() -> None:
         assert help_text.startswith(sentence[1]), name
 
 
-def help_texts(command: Any, name: str = "tianmesh") -> Iterator[tuple[str, str]]:
-    """Yield the texts of the help of a command and of those below it."""
-    for text in (command.help, command.epilog, *(getattr(each, "help", "") for each in command.params)):
-        yield name, text or ""
+def all_commands(command: Any, name: str = "tianmesh") -> Iterator[tuple[str, Any]]:
+    """Yield a command and those below it, with their names."""
+    yield name, command
     if isinstance(command, typer.core.TyperGroup):
         context = typer.Context(command)
         for each in command.list_commands(context):
-            yield from help_texts(command.get_command(context, each), f"{name} {each}")
+            yield from all_commands(command.get_command(context, each), f"{name} {each}")
+
+
+def help_texts() -> Iterator[tuple[str, str]]:
+    """Yield the texts of the help of all commands."""
+    for name, command in all_commands(typer.main.get_command(app)):
+        for text in (command.help, command.epilog, *(getattr(each, "help", "") for each in command.params)):
+            yield name, text or ""
 
 
 def test_no_text_of_the_help_loses_what_stands_in_brackets() -> None:
     """They are markup of rich, where they are not escaped: `[link_graph]` was shown as nothing."""
-    texts = list(help_texts(typer.main.get_command(app)))
+    texts = list(help_texts())
     assert len(texts) > 500
     lost = [
         (name, part)
@@ -103,6 +109,31 @@ def test_no_text_of_the_help_loses_what_stands_in_brackets() -> None:
         if part not in Text.from_markup(text).plain
     ]
     assert lost == []
+
+
+def test_each_example_of_the_help_begins_a_line() -> None:
+    shown = CliRunner().invoke(app, ["status", "--help"], env={"COLUMNS": "80"}).stdout
+    lines = list(map(str.strip, shown.splitlines()))
+    assert {"Examples:", "tianmesh status --watch", "TIANMESH_DATA=mymesh tianmesh status"} <= set(lines)
+    commands = dict(all_commands(typer.main.get_command(app)))
+    within = [name for name, each in commands.items() if re.search(r"\S   (?!\()", each.epilog or "")]
+    assert within == []
+
+
+def test_paragraphs_of_the_help_are_as_wide_as_the_terminal() -> None:
+    shown = CliRunner().invoke(app, ["backlinks", "--help"], env={"COLUMNS": "80"}).stdout
+    assert "Of a domain up to 32 are listed" in " ".join(shown.split())
+    assert not re.search(r"Of a domain *\n", shown)
+
+
+def test_who_may_name_a_gateway_may_name_the_folder_in_which_it_is_looked_for() -> None:
+    asking = {
+        name: {option for each in command.params for option in each.opts}
+        for name, command in all_commands(typer.main.get_command(app))
+        if any("in --data" in str(getattr(each, "show_default", "")) for each in command.params)
+    }
+    assert len(asking) > 30
+    assert [name for name, options in asking.items() if "--data" not in options] == []
 
 
 @pytest.mark.parametrize("words", [["lab", "--help"], ["config", "--help"], ["bootstrap", "--help"]])
