@@ -29,7 +29,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import inf, isfinite, isnan
-from typing import Annotated, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -41,6 +41,7 @@ from mesh.wire_fields import Key
 logger = logging.getLogger(__name__)
 
 Read = TypeVar("Read")
+Formatted = TypeVar("Formatted", bound="_Formatted")
 
 REVOCATION: Final = "revocation"  # of a member, by its id, or of an administrator's key, in hexadecimal
 RENEWAL: Final = "renewal"  # of the certificate of the peer of this id: `certificate.Certificate.encoded`
@@ -64,6 +65,11 @@ _WARRANT: Final = b"tianmesh warrant 1\x00"
 Kind: TypeAlias = Annotated[str, Meta(pattern="^[a-z-]{1,32}$")]
 Subject: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z0-9.:-]{0,64}$")]
 Number: TypeAlias = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
+
+
+class _Formatted(Protocol):
+    @property
+    def format(self) -> str | int: ...
 
 
 class DecreeName(NamedTuple):
@@ -151,6 +157,24 @@ def read_in_force(
             "%s not understood: install a newer tianmesh here number=%d error=%s", name, decree.number, error
         )
         return last
+
+
+def content_of(body: bytes, kind: type[Formatted], form: str | int) -> Formatted:
+    """Read the body of a decree, which anybody may have written that signs for the mesh.
+
+    Args:
+      form: that the content has to say it has.
+
+    Raises:
+      ValueError: it is no such content.
+    """
+    try:
+        content = msgspec.msgpack.decode(body, type=kind)  # its other errors are ValueErrors
+    except RecursionError as error:  # in what is passed over behind the rest
+        raise ValueError("it nests too deep") from error
+    if content.format != form:
+        raise ValueError(f"it is of format {content.format!r}, this version reads {form!r}")
+    return content
 
 
 def of_the_mesh(decrees: Sequence[Decree]) -> Decree | None:

@@ -15,7 +15,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from mesh.keys.decree import Decree, read_in_force
+from mesh.keys.decree import Decree, content_of, read_in_force
 
 TOPICS_MAX: Final = 16
 STRINGS_MAX: Final = 64  # the book's had 4
@@ -129,12 +129,7 @@ def list_in(body: bytes) -> TopicList:
     Raises:
       ValueError: it is no list of this version.
     """
-    try:
-        topics = _decoder.decode(body)
-    except RecursionError as error:  # in what is passed over behind the rest
-        raise ValueError("topics that nest too deep") from error
-    if topics.format != FORMAT:
-        raise ValueError(f"topics of another format: {topics.format!r}")
+    topics = content_of(body, TopicList, FORMAT)
     if topics.starts_s >= topics.slice_s:
         raise ValueError("a slice that begins after its end")
     if len({topic.name for topic in topics.topics}) < len(topics.topics):
@@ -155,6 +150,3 @@ def topics_of(decrees: Sequence[Decree], last: TopicsInForce | None) -> TopicsIn
 def _topics_in(decree: Decree) -> TopicsInForce | None:
     topics = list_in(decree.body)
     return TopicsInForce(decree, topics) if topics.topics else None
-
-
-_decoder: Final = msgspec.msgpack.Decoder(TopicList)

@@ -14,7 +14,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from mesh.keys.decree import Decree, read_in_force
+from mesh.keys.decree import Decree, content_of, read_in_force
 
 ENTRIES_MAX: Final = 10_000
 ENTRY_CHARS_MAX: Final = 64  # of a name and of a text
@@ -70,12 +70,7 @@ def list_in(body: bytes) -> WatchList:
     Raises:
       ValueError: it is no list of this version.
     """
-    try:
-        watch_list = _decoder.decode(body)
-    except RecursionError as error:  # in what is passed over behind the rest
-        raise ValueError("a list that nests too deep") from error
-    if watch_list.format != FORMAT:
-        raise ValueError(f"a list of another format: {watch_list.format!r}")
+    watch_list = content_of(body, WatchList, FORMAT)
     if len({entry.name for entry in watch_list.entries}) < len(watch_list.entries):
         raise ValueError("two entries have one name")
     return watch_list
@@ -98,6 +93,3 @@ def _watch_in(decree: Decree) -> WatchInForce | None:
     names = frozenset(entry.name for entry in entries)
     digest = blake2b(decree.number.to_bytes(8, "big") + decree.body, digest_size=DIGEST_BYTES).digest()
     return WatchInForce(decree.number, decree.signer, decree.body, entries, names, digest)
-
-
-_decoder: Final = msgspec.msgpack.Decoder(WatchList)

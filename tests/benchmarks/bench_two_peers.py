@@ -73,13 +73,13 @@ def cpu_s(lab: Up) -> float:
 
 
 def queries(gateway: str) -> list[str]:
-    """Return distinct queries of one to three words of a title."""
+    """Return distinct queries of one to three words of a title; a small web has fewer than `QUERIES`."""
     draw = random.Random(7)
     titles = sorted({hit["title"] for word in WORDS for hit in search(gateway, word, HITS)["hits"]})
     texts: dict[str, None] = {}
-    while len(texts) < QUERIES:
+    for _ in range(100 * QUERIES):
         words = draw.choice(titles).split()
-        if words:
+        if words and len(texts) < QUERIES:
             begin = draw.randrange(len(words))
             texts[" ".join(words[begin : begin + draw.randint(1, 3)])] = None
     return list(texts)
