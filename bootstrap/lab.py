@@ -43,6 +43,7 @@ from peers.policy.rules import Rule
 JOIN_S: Final = 30.0
 REST_S: Final = 10.0  # peers without pages are at rest within a second or two
 POLL_S: Final = 0.5
+SECOND_LOOK_S: Final = 0.1  # after the first report of a mesh at rest
 # While nothing happens all peers are asked less and less often, but a person sees what begins within this.
 REST_POLL_S_MAX: Final = 5.0
 
@@ -180,8 +181,9 @@ class Lab:
             if before is not None and self._is_done(before, report):
                 return report
             await self._look_for_standstill(report, tell, wait_s)
+            is_first_rest = report["total"]["idle"] and not (before and before["total"]["idle"])
             before = report
-            await trio.sleep(POLL_S)
+            await trio.sleep(SECOND_LOOK_S if is_first_rest else POLL_S)
 
     async def watch(self, show: Callable[[Report], None], tell: Callable[[str], None]) -> None:
         """Show reports until cancelled; `tell` of nodes that have ended, without which the others go on.
