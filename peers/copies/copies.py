@@ -304,6 +304,8 @@ class Copies(StoreActor):
             value = self._store.get(each.slot, each.page)
             row = None if value is None else row_in(value)
             if row is None or row.content != each.content or not self._mark(each.slot, each.page, row):
+                if not self._complete[each.slot]:
+                    return  # its row may be on its way here; who keeps the group asks again
                 unlike.append(number)
                 continue
             if row.n_copies != each.n_copies:

@@ -64,15 +64,19 @@ class Mesh:
         self.told: list[tuple[str, Address, ContentsTold]] = []  # to whom, by whom
         self.now = 100.0
         for peer in PEERS:
-            self.tell(peer, OwnershipChanged(ownership_of(peer)))
+            self._begin(peer)
         self.rest()
 
     def _start(self, peer: str, life: int) -> Copies:
         return Copies(peer, self.tables[peer], lambda slot, page: self.urls.get((slot, page)), life)
 
+    def _begin(self, peer: str) -> None:
+        self.tell(peer, OwnershipChanged(ownership_of(peer)))
+        self.tell(peer, SlotsComplete(encode_slot_list(range(SLOTS), SLOTS)))
+
     def restart(self, peer: str) -> None:
         self.actors[peer] = self._start(peer, 2)
-        self.tell(peer, OwnershipChanged(ownership_of(peer)))
+        self._begin(peer)
 
     def commit(self, page: Document, stamp: float, *, is_found: bool = True) -> None:
         """Have it in the index of its team."""
@@ -310,6 +314,23 @@ def test_a_page_is_hidden_by_nobody_but_who_answers_for_its_content() -> None:
     sends += actor.wake(mesh.now + 1.0)
     assert Send(Address(right, "copies"), RolesNoted(2, (0,))) in sends
     assert mesh.shown(page) == [page.url]
+
+
+def test_who_has_not_all_of_a_slot_does_not_say_that_a_page_of_it_is_not_there() -> None:
+    """The page left its group by that, and stayed hidden: who had it all the time did not tell it again."""
+    page = SAME[0]
+    mesh = Mesh(page)
+    content = content_digest(page)
+    keeper, owner = VIEW.answerer_of(content % SLOTS), VIEW.answerer_of(slot_of(page))
+    assert keeper is not None
+    assert owner is not None
+    naming = PageRole(slot_of(page), fingerprint(page.url), content, COPY)
+    for number, complete in ((1, []), (2, [slot_of(page)])):
+        mesh.tell(owner, SlotsComplete(encode_slot_list(complete, SLOTS)))
+        actor, told = mesh.actors[owner], RolesTold(number, (naming,))
+        sends = actor.receive(Address(keeper, "copies"), told, mesh.now) + actor.wake(mesh.now + 1.0)
+        answers = [each.message for each in sends if isinstance(each.message, RolesNoted)]
+        assert answers == ([RolesNoted(number, (0,))] if complete else [])
 
 
 def test_a_page_that_a_standby_says_has_left_is_asked_for_where_it_is_answered_for() -> None:
