@@ -11,7 +11,7 @@ A copy may be shown twice for a while, but none is hidden for which nothing is s
 named first, and the others hear of it when it is in a commit of its index; a page whose content changes is
 shown at once (`peers.engine.merging.copies`); and when the answerer of a representative changes, it is asked
 again. Who is told something of a page that does not have that content by now says so, and the page leaves the
-group.
+group; who has not all of the page's slot yet, as who stands in for others, says nothing and is asked again.
 
 The rows of pages (`content_row`) are a store, replicated and handed over as the others are. They have what
 the page was named, so the index of every member of its team goes by it, and who becomes the answerer knows

@@ -64,7 +64,10 @@ class PageRole(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RolesTold(Message, frozen=True, array_like=True, tag=102):
-    """The peer that keeps groups to those that answer for pages in them; repeated until noted."""
+    """The peer that keeps groups to those that answer for pages in them; repeated until noted.
+
+    Not noted as long as a page is not there whose slot is not complete at the receiver: it may be on its way.
+    """
 
     waits_for_company: ClassVar[bool] = True
     batch: Count

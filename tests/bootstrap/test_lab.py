@@ -12,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from bootstrap.lab import POLL_S, REST_POLL_S_MAX, Lab, LabOptions, NoReport, Report
+from bootstrap.lab import POLL_S, REST_POLL_S_MAX, SECOND_LOOK_S, Lab, LabOptions, NoReport, Report
 from bootstrap.provision import write_bootstrap
 from mesh.config import DoorConfig, load_config
 from peers.config import PeerConfig
@@ -128,3 +128,22 @@ async def test_peers_at_rest_are_asked_less_and_less_often(
     assert at_rest == sorted(at_rest)
     assert at_rest[0] == after == pytest.approx(POLL_S)
     assert at_rest[-1] == pytest.approx(REST_POLL_S_MAX)
+
+
+async def test_a_mesh_that_has_come_to_rest_is_looked_at_again_soon(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab(LabOptions(tmp_path, 1, 1))
+    asked: list[float] = []
+
+    async def report() -> Report:
+        asked.append(trio.current_time())
+        is_idle = len(asked) > 2
+        peer = {"id": "ann", "idle": is_idle, "activity": min(len(asked), 3)}
+        return {"peers": [peer], "total": {"idle": is_idle, "fetch_status": {}}}
+
+    monkeypatch.setattr(lab, "report", report)
+    monkeypatch.setitem(lab._nodes.descriptions, "peer-1", {})
+    await lab.wait_until_done(lambda report: None, lambda text: None, 0.0)
+    pauses = [then - before for before, then in pairwise(asked)]
+    assert pauses == pytest.approx([POLL_S, POLL_S, SECOND_LOOK_S])
