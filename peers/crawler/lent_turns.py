@@ -30,6 +30,7 @@ from peers.crawler.frontier.frontier import Frontier
 from peers.crawler.frontier.host_state import HostState
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.model import politeness
+from peers.crawler.model.path_rules import COMPARISONS_AT_ONCE
 from peers.crawler.model.wire_messages import PAUSE_S_MAX, LendTurn, TurnLent
 from peers.crawler.robots_files import RobotsFiles
 
@@ -103,6 +104,10 @@ class Lending:
         if state is None or self._frontier.is_stopped(state.slot) or until_s - now < TURN_S_MIN:
             return TurnLent(number, pause_s=BUSY_S)
         known = self._robots.known(state, wanted.url, now)
+        if known is not None:  # a look at dear rules counts as a part of a turn
+            cost = known.rules.paths.comparison_count / COMPARISONS_AT_ONCE
+            if not self._allowance.spend(peer, cost, TURNS_A_MINUTE, now):
+                return TurnLent(number, pause_s=AGAIN_S)
         if self._is_excluded(state, wanted.url) or (known and not known.rules.allows(wanted.url)):
             return TurnLent(number, is_refused=True)
         if known is None:

@@ -52,6 +52,7 @@ class RobotsFiles:
         self._clocks = clocks
         self._budgets = budgets
         self._moved: dict[str, RobotsFetch] = {}  # by origin
+        self.comparison_count = 0  # with patterns, of all URLs that rules were asked about
 
     def known(self, state: HostState, url: str, now: float) -> OriginRules | None:
         """Return the rules that the origin of a URL gave lately; None when it has to be asked."""
@@ -71,6 +72,9 @@ class RobotsFiles:
             origins = self._frontier.origins.of(state)
             is_new = origin_of(url) not in origins
             return politeness.origins_reason(len(origins), self.settings) if is_new else None
+        paths = known.rules.paths
+        if paths.wildcards:  # others are hardly to be measured
+            self.comparison_count += paths.comparison_count
         if not known.rules.allows(url):
             return FailureReason.ROBOTS if known.status else FailureReason.UNREACHABLE
         is_honoured = politeness.is_honoured(known.rules.crawl_delay_s, self.settings)

@@ -28,6 +28,7 @@ from peers.crawler.frontier.url_queues import QueuedUrl
 from peers.crawler.links.links import Links
 from peers.crawler.model.course import UNLIMITED, plain_course
 from peers.crawler.model.messages import SiteSeen, WatchedSite, WatchSites
+from peers.crawler.model.path_rules import COMPARISONS_AT_ONCE
 from peers.crawler.model.revisit_policies import due_now
 from peers.crawler.model.url_rows import Conclusion, UrlRow, due_at
 from peers.crawler.model.web_request import PageFetched, location_of
@@ -136,7 +137,9 @@ class SiteWatch:
         if left <= 0:
             return False
         wanted = {mark: None}
-        for key, url, _ in sorted(state.window)[: 4 * ADMITTED_AT_ONCE]:
+        n_affordable = 1 + COMPARISONS_AT_ONCE // (1 + known.rules.paths.comparison_count)
+        n_looked_at = min(4 * ADMITTED_AT_ONCE, n_affordable)
+        for key, url, _ in sorted(state.window)[:n_looked_at]:
             other = mark_in(key)
             if other not in admitted and not is_proof_url(url) and known.rules.allows(url):
                 wanted[other] = None

@@ -23,6 +23,7 @@ from peers.crawler.host_clocks import HostClocks
 from peers.crawler.lent_turns import Lending
 from peers.crawler.model import politeness
 from peers.crawler.model.messages import HostGrown, PageParsed, ParseFailed, ParsePage
+from peers.crawler.model.path_rules import COMPARISONS_AT_ONCE
 from peers.crawler.model.politeness import Blame
 from peers.crawler.model.revisit_policies import Finding, concluded_by, is_given_up
 from peers.crawler.model.settings import CrawlSettings
@@ -170,22 +171,24 @@ class Visits:
             return sends
         if self.early_revisits.at_s <= now:
             self.early_revisits.do_some(now)
-        while vain_turns < VAIN_TURNS_MAX and self.has_room():
+        limit = self.robots.comparison_count + COMPARISONS_AT_ONCE
+        while vain_turns < VAIN_TURNS_MAX and self.robots.comparison_count < limit and self.has_room():
             state = self._frontier.take_host(now)
             if state is None:
                 break
-            if (send := self._next_send(state, now, sends)) is None:
+            if (send := self._next_send(state, now, sends, limit)) is None:
                 vain_turns += 1
                 self._frontier.release(state, now)
             else:
                 sends.append(send)
         return sends
 
-    def _next_send(self, state: HostState, now: float, sends: list[Send]) -> Send | None:
+    def _next_send(self, state: HostState, now: float, sends: list[Send], limit: int) -> Send | None:
         """Return the request to a host that may be asked now; None when it has to wait or offers nothing.
 
         Args:
           sends: gets what else is to be said.
+          limit: of `RobotsFiles.comparison_count`, at which other messages have their turn.
         """
         if state.leaving is not None:
             sends += self._let_leave(state, now)
@@ -221,6 +224,8 @@ class Visits:
                 question = replace(question, etag=etag, last_modified=last_modified, cookie=cookie)
                 return self._ask(question, Visit(state, taken, None, question.is_conditional), now)
             sends += self._exclude(state, taken, excluded, known, now)
+            if self.robots.comparison_count >= limit:
+                break
         return None
 
     def _at_site(

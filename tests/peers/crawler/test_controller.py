@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf
 
 import msgspec
@@ -25,13 +26,15 @@ from peers.crawler.controller import (
 from peers.crawler.frontier.anchor_rows import tag_of
 from peers.crawler.links.outbox import RESEND_S
 from peers.crawler.model import politeness
-from peers.crawler.model.messages import ParseFailed, ParsePage, RecordPage, StopCrawl
+from peers.crawler.model.messages import ParseFailed, ParsePage, ParseRobots, RecordPage, StopCrawl
+from peers.crawler.model.path_rules import COMPARISONS_AT_ONCE, WILDCARDS_MAX
 from peers.crawler.model.robots import ROBOTS_BYTES_MAX
 from peers.crawler.model.settings import Tuning
 from peers.crawler.model.url_rows import visitor_tag
 from peers.crawler.model.web_request import FailureReason, FetchFailed, FetchPage
 from peers.crawler.model.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
 from peers.crawler.pages_in_progress import LINKS_PER_TURN
+from peers.crawler.parsing.extraction import read_robots
 from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
 from peers.documents.content import Lack
 from peers.engine.pages.linkers import entries_of, entry_of, linker_of
@@ -1306,6 +1309,26 @@ def test_long_queues_of_excluded_urls_do_not_hold_up_other_messages() -> None:
     assert desk.controller.wake_at() <= desk.now
     desk.wake()
     assert desk.observe().is_idle
+
+
+def test_urls_of_a_host_with_dear_rules_do_not_hold_up_other_messages() -> None:
+    """With 2,000 patterns 300 long paths took 3.9 s in one step: each matches nearly all of a path."""
+    patterns = "".join(f"Disallow: /*{'a' * 60}{n:04x}b\n" for n in range(WILDCARDS_MAX))
+    desk = Desk(delay_s=0.0)
+    desk.seed(*(f"{ORIGIN}/{'a' * 1_900}{number}" for number in range(99)))
+    body = f"User-agent: *\n{patterns}Disallow: /aa\n".encode()
+    [order] = of_kind(desk.tell(fetched(ROBOTS, body=body)), ParseRobots)
+    queued = [desk.observe().queued]
+    desk.tell(read_robots(order), "parser")
+    queued.append(desk.observe().queued)
+    while desk.controller.wake_at() <= desk.now:
+        desk.wake()
+        queued.append(desk.observe().queued)
+    steps = [before - after for before, after in pairwise(queued)]
+    assert (sum(steps), len(steps) > 30) == (99, True)
+    assert max(steps) <= 1 + COMPARISONS_AT_ONCE // WILDCARDS_MAX
+    assert desk.observe().is_idle
+    assert desk.observe().fetch_status["robots"] == 99
 
 
 # --- Statistics ---

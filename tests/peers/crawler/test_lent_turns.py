@@ -6,6 +6,7 @@ from mesh.actors.actor import Send
 from mesh.membership.model.messages import CrawlLicensed
 from mesh.slot_set import decode_slots
 from peers.crawler.lent_turns import AGAIN_S, KEPT_S, TURN_S, TURN_S_MIN, TURNS_A_MINUTE
+from peers.crawler.model.path_rules import COMPARISONS_AT_ONCE, WILDCARDS_MAX
 from peers.crawler.model.wire_messages import LendTurn, TurnLent
 from peers.handover.messages import SlotsStopped
 from tests.helpers import SLOT_COUNT, owned_by, redirect
@@ -149,6 +150,20 @@ def test_a_page_that_robots_txt_forbids_is_lent_to_nobody() -> None:
     desk.wake(DELAY_S)
     assert turn(desk, f"{ORIGIN}/private").is_refused
     assert not turn(desk, number=2).is_refused
+
+
+def test_a_member_has_dear_rules_looked_at_so_often_in_a_minute() -> None:
+    """Each look took 14 ms, and nothing of any allowance: as many as a member sends."""
+    patterns = "".join(f"Disallow: /*{n:04x}b\n" for n in range(WILDCARDS_MAX))
+    desk = Desk()
+    desk.seed(HOME)
+    desk.allow(robots=f"User-agent: *\n{patterns}Disallow: /private\n".encode())
+    desk.tell(CrawlLicensed(desk.now + HOUR_S), "membership")
+    desk.store(HOME)
+    looks = [turn(desk, f"{ORIGIN}/private", number=n).is_refused for n in range(200)]
+    n_looks = TURNS_A_MINUTE * COMPARISONS_AT_ONCE // WILDCARDS_MAX
+    assert n_looks / 2 < sum(looks) <= n_looks
+    assert turn(desk, f"{ORIGIN}/private", peer="third").is_refused
 
 
 def test_no_turn_is_lent_for_what_is_no_canonical_url() -> None:
