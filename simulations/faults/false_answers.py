@@ -7,6 +7,7 @@ as who wants to hide it would; what it has kept from whom is noted: nothing else
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -25,7 +26,7 @@ CONFIRMED_MAX: Final = 50  # made-up pages that it confirms at once
 class DeniedTwice(NamedTuple):
     """A page that was denied to a gateway twice."""
 
-    answerer: str | None  # the member that answered for it at first, and has given it
+    answerer: str | None  # the member that has given it at first; None where that was the liar
     again_s: int  # the second of the second time: pages of one search have the same
 
 
@@ -45,6 +46,7 @@ class FalseAnswers:
         self._is_left_out: dict[str, bool] = {}  # by URL
         self._withheld_s: dict[tuple[str, str], float] = {}  # by gateway and URL: when it was the last time
         self.answerer_of: Callable[[str], str | None] = lambda url: None  # of now
+        self._given_s: dict[tuple[str, str], float] = {}  # by gateway and URL: when it gave the hit itself
         self._kept_first: dict[tuple[str, str], tuple[float, str | None]] = {}  # when, and who gave it
         self._kept_twice: dict[str, dict[str, DeniedTwice]] = {}
         self._made_up: dict[str, dict[str, None]] = {}  # by gateway: pages that it was given as hits
@@ -88,6 +90,7 @@ class FalseAnswers:
         """Leave out pages of its own slots, or of those that it stands in for, and say that these are all."""
         if self._now() >= self.until_s:
             return found
+        self._given_s |= {(asker, hit.url): self._now() for hit in found.hits}
         left_out = [hit.url for hit in found.hits if self._leaves_out(hit.url)]
         if not left_out:
             return found
@@ -107,11 +110,16 @@ class FalseAnswers:
     def _note_denied(self, asker: str, urls: list[str]) -> None:
         self._note_withheld(asker, urls)
         for url in urls:
-            first = self._now(), self.answerer_of(url)
+            first = self._now(), self._giver_of(asker, url)
             at_s, answerer = self._kept_first.setdefault((asker, url), first)
             if self._now() >= at_s + AGAIN_AFTER_S:
                 again = DeniedTwice(answerer, int(self._now()))
                 self._kept_twice.setdefault(asker, {}).setdefault(url, again)
+
+    def _giver_of(self, asker: str, url: str) -> str | None:
+        """Who gave a hit that is asked about: None where the liar did, for itself or as a stand-in."""
+        is_own = self._given_s.get((asker, url), -inf) >= self._now() - AGAIN_AFTER_S
+        return None if is_own else self.answerer_of(url)
 
     def _denies(self, url: str) -> bool:
         if url not in self._is_denied:

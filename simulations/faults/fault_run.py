@@ -534,6 +534,7 @@ class FaultRun:
         present = self.present()
         return (
             self._nothing_is_missing()
+            and all(machine.has_named_copies() for machine in present)
             and all(use.is_over(present) for use in self.uses)
             and all(machine.crawl().is_idle for machine in present)
             and not any(self.watch.is_to_be_asked(machine, LAST_VISITS_S) for machine in present)

@@ -27,6 +27,7 @@ from mesh.tables.table import TableSection
 from mesh.urls import host_of
 from peers.actors import MakeHolders, make_actors
 from peers.charges import conduct_of
+from peers.copies.copies import CopiesStatistics
 from peers.crawler.auditing.auditor import Auditor, AuditorStatistics
 from peers.crawler.controller import Controller, CrawlStatistics
 from peers.crawler.model.messages import ChangeSettings, StopCrawl
@@ -257,6 +258,11 @@ class Machine:
         """Is everything where it belongs that is its to bring, keep or store?"""
         handover = self.handover()
         return handover.is_quiet and not handover.differing and self.has_stored_all()
+
+    def has_named_copies(self) -> bool:
+        """Does its index go by the roles of all pages, and do those of its groups know theirs?"""
+        copies = self._statistics("copies", CopiesStatistics)
+        return not (copies.untold or copies.waiting or copies.unmarked)
 
     def may_leave(self) -> bool:
         """Is it drained, and have others all that it had?"""

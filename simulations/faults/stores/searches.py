@@ -99,10 +99,11 @@ class LogUse(StoreUse):
         source, target = (Address(machine.peer, actor) for actor in ("http", OwnQueryLog.name))
         self._world.deliver(source, target, message)
         if is_kept:
-            self.confirm_later(machine, partial(self._note_durable, name, clicks))
+            self.confirm_later(machine, partial(self._note_durable, machine, name, clicks))
 
-    def _note_durable(self, name: bytes, clicks: set[str]) -> None:
-        self._durable.setdefault(name, set()).update(clicks)
+    def _note_durable(self, machine: UsedMachine, name: bytes, clicks: set[str]) -> None:
+        if machine is not self._run.liar:  # whom others need not listen to, until it has left with its rows
+            self._durable.setdefault(name, set()).update(clicks)
 
     def is_over(self, machines: Sequence[UsedMachine]) -> bool:
         seen = [self._log(machine).observe() for machine in machines]

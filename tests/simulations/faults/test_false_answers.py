@@ -74,6 +74,20 @@ def test_pages_are_kept_twice_when_they_are_denied_as_late_as_they_are_asked_for
     assert answers.kept_twice("asker") == {}
 
 
+def test_a_hit_that_the_liar_gave_itself_is_denied_by_nobody_else() -> None:
+    clock = Clock()
+    answers = denier(clock)
+    answers.answerer_of, answers.share_left_out = lambda url: "a", 0.0
+    known = told(answers, "probe")
+    own, *others = [url for url in URLS if url not in known]
+    for _ in range(2):
+        answers.hits("asker", HitsFound(1, b"epoch", 1, 1, (Hit(own, 1.0),)))
+        told(answers, "asker")
+        clock.now += AGAIN_AFTER_S
+    kept = {url: page.answerer for url, page in answers.kept_twice("asker").items()}
+    assert kept == {own: None} | dict.fromkeys(others, "a")
+
+
 def test_a_page_that_was_made_up_is_confirmed_though_nobody_asks() -> None:
     answers = denier(Clock())
     answers.note_made_up("asker", "http://a.test/made-up")

@@ -68,6 +68,12 @@ def test_seed_that_was_once_judged_wrongly_passes(seed: int, peers: int) -> None
     assert_passes(seed, Sizes(peers, peers))
 
 
+# Hits that the liar itself had given, for who was silent, were taken for another's; and the last searches
+# came when copies were still being named anew, since slots had got other owners at the very end.
+def test_seed_in_which_the_liar_stood_in_for_who_was_silent_passes() -> None:
+    assert_passes(940140, Sizes(8, 8), has_liar=True)
+
+
 # Two did not hear each other, the third heard both: the standby denied pages for which it had been given up.
 def test_seed_in_which_a_standby_was_separated_from_its_owner_passes() -> None:
     assert_passes(1668548128, Sizes(3, 3))
