@@ -14,11 +14,12 @@ of an answer until the next head is there, `REQUEST_S_MAX` for the rest of the r
 without a word.
 
 What is no HTTP is answered by 400, and why, where an answer can still be given, and then the connection is
-closed, as it is after a request whose body nobody has read: where the next one begins is not known. One thing
-that is no HTTP is taken all the same, as other servers do: a request line with raw bytes above 0x7F, as curl
-sends what a person types. They are percent-encoded before h11 sees them. And what h11 takes, but a proxy
-before us may read otherwise, is refused, so that no request is hidden in another: lines of a head that end in
-LF alone, a length beside a transfer coding (RFC 9112, 6.1), a target whose host is not that of `Host`.
+closed, as it is after a request whose body nobody has read, or that came in chunks, whose ends and trailers
+others may read otherwise: where the next one begins is not known. One thing that is no HTTP is taken all the
+same, as other servers do: a request line with raw bytes above 0x7F, as curl sends what a person types. They
+are percent-encoded before h11 sees them. And what h11 takes, but a proxy before us may read otherwise, is
+refused, so that no request is hidden in another: lines of a head that end in LF alone or go on in the next, a
+length beside a transfer coding (RFC 9112, 6.1), a target whose host is not that of `Host`.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ LINGER_BYTES_MAX: Final = 8 << 20
 
 WHY_CHARS_MAX: Final = 200  # of what h11 says of a malformed request
 _BARE_LF: Final = re.compile(rb"(?<!\r)\n")
+_FOLDED: Final = re.compile(rb"\r\n[ \t]")  # RFC 9112, 5.2: a server refuses it
 _HEAD_END: Final = b"\r\n\r\n"
 _RAW: Final = re.compile(rb"[\x80-\xff]")
 
@@ -176,6 +178,7 @@ class HttpConnection:
         self._is_idle = self.is_waiting = False
         self._is_to_head = head.method == b"HEAD"
         _check_head(head)
+        self._is_last = self._is_last or any(name == b"transfer-encoding" for name, _ in head.headers)
         self.waits_since = trio.current_time()
         self._limit(REQUEST_S_MAX)
         request = Request(head.method.decode(), head.target, list(head.headers), self._client, self._server)
@@ -220,19 +223,21 @@ class HttpConnection:
 
     def _take_in(self, data: bytes) -> None:
         if self._is_head:
-            self._check_line_ends(data)
+            self._check_lines(data)
         if self._is_request_line:
             line, newline, rest = data.partition(b"\n")
             data = _RAW.sub(_percent_encoded, line) + newline + rest
             self._is_request_line = not newline
         self._protocol.receive_data(data)
 
-    def _check_line_ends(self, data: bytes) -> None:
+    def _check_lines(self, data: bytes) -> None:
         begun = self._head_tail + data
         end = begun.find(_HEAD_END)
         head = begun if end < 0 else begun[: end + len(_HEAD_END)]
         if _BARE_LF.search(head, 1 if self._head_tail else 0):  # the first of the tail was looked at
             raise h11.RemoteProtocolError("a line ends in LF without CR")
+        if _FOLDED.search(head):
+            raise h11.RemoteProtocolError("a line of the head goes on in the next")
         self._is_head = end < 0
         self._head_tail = begun[1 - len(_HEAD_END) :] if self._is_head else b""
 

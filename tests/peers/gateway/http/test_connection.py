@@ -183,8 +183,13 @@ async def test_body_is_read_whole_however_it_is_framed(body: bytes) -> None:
     async with client_of(echo) as client:
         await client.send(b"POST / HTTP/1.1\r\nHost: x\r\n" + body)
         assert (await client.read(b"hello world")).startswith(b"HTTP/1.1 200")
-        await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc")
-        assert (await client.read(b"abc")).startswith(b"HTTP/1.1 200")
+
+
+async def test_request_with_a_length_is_followed_by_another() -> None:
+    async with client_of(echo) as client:
+        for body in (b"hello", b"abc"):
+            await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            assert (await client.read(body)).startswith(b"HTTP/1.1 200")
 
 
 async def test_client_that_waits_to_send_its_body_is_told_to_go_on() -> None:
@@ -448,6 +453,8 @@ async def test_an_answer_that_is_none_costs_its_connection_and_is_told(
         (b"GET / HTTP/1.1\nHost: x\r\n\r\n", b"LF without CR"),
         (b"GET / HTTP/1.1\r\nHost: x\nA: b\r\n\r\n", b"LF without CR"),
         (b"GET / HTTP/1.1\r\nHost: x\n\n", b"LF without CR"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c: d\r\n\r\n", b"goes on in the next"),
+        (b"GET / HTTP/1.1\r\n\tHost: y\r\nHost: x\r\n\r\n", b"goes on in the next"),
         (b"GET http://evil.test/ HTTP/1.1\r\nHost: x\r\n\r\n", b"not that of Host"),
     ],
 )
@@ -465,6 +472,16 @@ async def test_a_head_that_can_be_read_in_two_ways_is_refused(
     assert b"HTTP/1.1 400" in replies
     assert why in replies
     assert client.connection.is_malformed
+
+
+@pytest.mark.parametrize("end", [b"0\r\n\r\n", b"0\r\nA: b\n\r\n", b"0\n\r\n"])
+async def test_no_request_behind_one_in_chunks_is_answered(end: bytes) -> None:
+    async with client_of(echo) as client:
+        chunked = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+        await client.send(chunked + end + GET)
+        replies = await client.read_to_end()
+    assert replies.count(b"HTTP/1.1 ") == 1
+    assert b"connection: close" in replies.lower()
 
 
 @pytest.mark.parametrize("step", [1, 2, 5, 1_000])
