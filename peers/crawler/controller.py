@@ -50,6 +50,7 @@ from peers.crawler.model.messages import (
     WatchSites,
     WebReached,
 )
+from peers.crawler.model.politeness import LICENCE_S_MIN
 from peers.crawler.model.settings import CrawlSettings, Tuning
 from peers.crawler.model.url_rows import visitor_tag
 from peers.crawler.model.web_request import FetchFailed, PageFetched
@@ -285,7 +286,12 @@ class Controller(StoreActor):
         licensed_until, fetch_at = self._licensed_until_s, self._fetch_at_s
         if -inf < licensed_until < at and len(self._visits):
             at = licensed_until
-        if fetch_at < at and fetch_at < licensed_until and self._may_fetch() and self._visits.has_room():
+        if (
+            fetch_at < at
+            and fetch_at < licensed_until - LICENCE_S_MIN
+            and self._may_fetch()
+            and self._visits.has_room()
+        ):
             at = fetch_at
         return at
 
@@ -427,6 +433,8 @@ class Controller(StoreActor):
     def _begin_visits(self, now: float) -> list[Send]:
         self._fetch_at_s = self._visits.next_time()
         if now < self._licensed_until_s:
+            if now > self._licensed_until_s - LICENCE_S_MIN:
+                self._fetch_at_s = inf  # not before the next licence
             if self._fetch_at_s > now or not self._may_fetch():
                 return []
             sends = self._visits.begin(now)

@@ -35,7 +35,6 @@ from peers.crawler.model.wire_messages import PAUSE_S_MAX, LendTurn, TurnLent
 from peers.crawler.robots_files import RobotsFiles
 
 TURN_S: Final = 5.0  # most servers answer within it; a licence is shorter by default
-TURN_S_MIN: Final = 0.5  # of a licence that is left
 KEPT_S: Final = 2.0  # from when a host is free: a way there and back, with time to spare
 BUSY_S: Final = 1.0  # after which to come again, where it cannot be said when a host will be free
 ROBOTS_S: Final = 30.0  # likewise, where its robots.txt has to be asked for before
@@ -101,7 +100,7 @@ class Lending:
             return TurnLent(number, is_refused=True)
         host = host_of(wanted.url)
         state = self._frontier.find(host)
-        if state is None or self._frontier.is_stopped(state.slot) or until_s - now < TURN_S_MIN:
+        if state is None or self._frontier.is_stopped(state.slot) or until_s - now < politeness.LICENCE_S_MIN:
             return TurnLent(number, pause_s=BUSY_S)
         known = self._robots.known(state, wanted.url, now)
         if known is not None:  # a look at dear rules counts as a part of a turn

@@ -36,6 +36,7 @@ from peers.policy.rules import Action, Rule
 _MAY_PASS: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
 PAUSED_LOOK_S: Final = 3_600.0  # between two looks at a paused host; another policy is obeyed at once
 BUSY_PAUSE_S: Final = 1.0  # before looking again whether a host that is being asked is free
+LICENCE_S_MIN: Final = 0.5  # left, to ask anything: what is given up when it ends is asked for once more
 POLICY_REVIEW_S: Final = 86_400.0  # until it is looked again whether the policy still leaves a page out
 ADDRESS_BELIEVED_S: Final = 600.0  # as long as the resolver remembers it; then who is left out is looked up
 POLICY_REASONS: Final = frozenset(("policy", "unruled", "policy_budget"))

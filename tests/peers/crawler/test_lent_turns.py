@@ -5,8 +5,9 @@ from __future__ import annotations
 from mesh.actors.actor import Send
 from mesh.membership.model.messages import CrawlLicensed
 from mesh.slot_set import decode_slots
-from peers.crawler.lent_turns import AGAIN_S, KEPT_S, TURN_S, TURN_S_MIN, TURNS_A_MINUTE
+from peers.crawler.lent_turns import AGAIN_S, KEPT_S, TURN_S, TURNS_A_MINUTE
 from peers.crawler.model.path_rules import COMPARISONS_AT_ONCE, WILDCARDS_MAX
+from peers.crawler.model.politeness import LICENCE_S_MIN
 from peers.crawler.model.wire_messages import LendTurn, TurnLent
 from peers.handover.messages import SlotsStopped
 from tests.helpers import SLOT_COUNT, owned_by, redirect
@@ -89,9 +90,9 @@ def test_a_turn_ends_before_the_licence_does_by_which_it_is_lent() -> None:
 def test_no_turn_is_lent_when_the_licence_is_over_or_nearly() -> None:
     desk = visited_desk()
     desk.wake(DELAY_S)
-    desk.tell(CrawlLicensed(desk.now + TURN_S_MIN / 2), "membership")
+    desk.tell(CrawlLicensed(desk.now + LICENCE_S_MIN / 2), "membership")
     assert turn(desk).seconds == 0.0
-    desk.wake(TURN_S_MIN)
+    desk.wake(LICENCE_S_MIN)
     assert turn(desk, number=2).seconds == 0.0
 
 

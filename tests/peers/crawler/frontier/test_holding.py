@@ -33,6 +33,7 @@ from peers.crawler.frontier.items import (
 )
 from peers.crawler.frontier.store import COMPANY_S
 from peers.crawler.links.outbox import RESEND_S as OUTBOX_RESEND_S
+from peers.crawler.model.politeness import LICENCE_S_MIN
 from peers.crawler.model.revisit_policies import due_now
 from peers.crawler.model.settings import Tuning
 from peers.crawler.model.url_rows import UrlRow, row_bytes, row_in, visitor_tag
@@ -211,13 +212,14 @@ def test_what_it_forgets_goes_in_portions_and_is_told_of_when_it_comes_again() -
 # --- The licence ---
 
 
-def test_no_fetch_begins_at_or_after_the_licence() -> None:
+def test_no_fetch_begins_shortly_before_the_licence_ends_or_after_it() -> None:
     desk = Desk(delay_s=0.0).with_home_asked(f"{ORIGIN}/2", f"{ORIGIN}/3")
     desk.tell(CrawlLicensed(desk.now + 3.0), "membership")
-    desk.now += 2.9
+    desk.now += 3.0 - LICENCE_S_MIN
     assert asked(desk.tell(fetched(HOME, 404))) == [f"{ORIGIN}/2"]
     desk.now += 0.1
     assert asked(desk.tell(fetched(f"{ORIGIN}/2", 404))) == []
+    assert desk.controller.wake_at() > desk.now
     assert asked(desk.wake(60.0)) == []
     assert desk.controller.wake_at() == inf
     assert asked(desk.tell(CrawlLicensed(desk.now + 3.0), "membership")) == [f"{ORIGIN}/3"]
