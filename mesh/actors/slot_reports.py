@@ -1,7 +1,8 @@
 """Reports on their way to the peers that answer for the slots that they are about.
 
 They lie in a table until they are noted, so a crash of the sender loses none, and go to another peer when
-that one answers for their slot.
+that one answers for their slot. Some kinds are told only by keepers of the slot that they come from; those
+of slots that were given away meanwhile are forgotten, since who answers for them tells what there is.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class ReportKind(Generic[Item]):
     number_of: Callable[[Item], int]  # modulo the number of slots it is the slot that an item is about
     message: Callable[[int, tuple[Item, ...]], Message]  # of the number of a batch and its items
     items_max: int  # in one batch
+    source_of: Callable[[Item], int] | None = None  # the slot whose keepers alone may tell it; None: all may
     again_s: float = 2.0  # first pause before a batch that was not noted goes out again
 
 
@@ -91,13 +93,15 @@ class SlotReports(Generic[Item]):
         self._delivery.clear()
 
     def wake(self, now: float) -> list[Send]:
-        """Send due batches, and put into new ones those items that others answer for by now."""
+        """Send due batches, and put into new ones what others answer for by now, but what we may not tell."""
         sends: list[Send] = []
         for peer, number, items, has_waited in self._delivery.wake(now):
-            if has_waited and any(self._receiver_of(item) != peer for item in items):
+            if has_waited and not all(
+                self._may_tell(item) and self._receiver_of(item) == peer for item in items
+            ):
                 self._delivery.withdraw(peer, number)
                 self.n_told -= len(items)
-                self.tell(items, now, hold_off_s=_HOLD_OFF_S)
+                self.tell(filter(self._may_tell, items), now, hold_off_s=_HOLD_OFF_S)
             else:
                 sends.append(Send(Address(peer, self._actor), self._kind.message(number, items)))
         return sends
@@ -112,6 +116,10 @@ class SlotReports(Generic[Item]):
     @property
     def is_full(self) -> bool:
         return self._delivery.weight > _WAITING_MAX
+
+    def _may_tell(self, item: Item) -> bool:
+        source_of, ownership = self._kind.source_of, self._ownership
+        return source_of is None or ownership is None or self._me in ownership.team_of(source_of(item))
 
     def _receiver_of(self, item: Item) -> str:
         if self._ownership is None:

@@ -64,7 +64,12 @@ ROWS_PER_TURN: Final = 1_000
 TURN_PAUSE_S: Final = 0.05
 # Contents that pages have, or have no more, go to the peers that answer for the contents' slots.
 _CONTENTS: Final = ReportKind(
-    ToldContent, attrgetter("content"), ContentsTold, items_max=PAGES_MAX, again_s=3 * PATIENCE_S
+    ToldContent,
+    attrgetter("content"),
+    ContentsTold,
+    items_max=PAGES_MAX,
+    source_of=attrgetter("slot"),
+    again_s=3 * PATIENCE_S,
 )
 
 _ROWS: Final = b"c"  # the part of the table with the rows of pages
