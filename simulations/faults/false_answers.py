@@ -117,7 +117,7 @@ class FalseAnswers:
                 self._kept_twice.setdefault(asker, {}).setdefault(url, again)
 
     def _giver_of(self, asker: str, url: str) -> str | None:
-        """Who gave a hit that is asked about: None where the liar did, for itself or as a stand-in."""
+        """The giver of a hit that is asked about; None for the liar itself, perhaps as a stand-in."""
         is_own = self._given_s.get((asker, url), -inf) >= self._now() - AGAIN_AFTER_S
         return None if is_own else self.answerer_of(url)
 
