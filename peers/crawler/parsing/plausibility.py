@@ -40,16 +40,16 @@ _SCRIPTS: Final = {
     "\u0600-\u06ff": ("cp1256", "iso8859-6"),
     "\u0e00-\u0e7f": ("cp874",),
 }
-_SIGNS: Final = "\xa0\xad©®°·«»\u2010-\u2027…‹›™№€"  # which stand beside letters of any script
+SIGNS: Final = "\xa0\xad©®°·«»\u2010-\u2027…‹›™№€"  # which stand beside letters of any script
 _FRAMES: Final = "\u2500-\u259f"  # which are drawn around words, and not into them
 _PLAIN: Final = re.compile(r"(?<=[\x00-\x7f])[\x00-\x7f]+(?=[\x00-\x7f])")
 _BROKEN: Final = re.compile("[\x80-\x9f\ufffd\ue000-\uf8ff]")
 _CAPITAL_AFTER_SMALL: Final = re.compile("[\u03ac-\u03ce\u0430-\u045f][\u0391-\u03ab\u0400-\u042f]")
 _CAPITALS: Final = re.compile("[\u0391-\u03ab\u0400-\u042f]{2}")
-_OTHER: Final = re.compile(rf"[^\x00-\x7f{_SIGNS}]")
+_OTHER: Final = re.compile(rf"[^\x00-\x7f{SIGNS}]")
 _FOREIGN: Final = {
     codec: re.compile(
-        rf"[^\W\d_\x00-\x7f{script}]|(?<=[{script}])[^\w\s\x00-\x7f{_SIGNS}{script}](?=[{script}])"
+        rf"[^\W\d_\x00-\x7f{script}]|(?<=[{script}])[^\w\s\x00-\x7f{SIGNS}{script}](?=[{script}])"
         rf"|(?<=[A-Za-z])[{script}]|[{script}](?=[A-Za-z])"
         rf"|(?<=[A-Za-z{script}])[{_FRAMES}]|[{_FRAMES}](?=[A-Za-z{script}])"
     )
@@ -57,12 +57,12 @@ _FOREIGN: Final = {
     for codec in codecs
 }
 # Of Latin letters with accents four in a row, two with no others beside them, and signs where letters are.
-_ROW: Final = re.compile(rf"(?:(?![{_SIGNS}])[\x80-\u036f\ufffd\u2000-\u2bff]){{4,64}}")
-_PAIR: Final = re.compile(rf"(?<![\w{_SIGNS}])(?:(?![{_SIGNS}])[\x80-\u036f\u2000-\u2bff]){{2}}(?!\w)")
+_ROW: Final = re.compile(rf"(?:(?![{SIGNS}])[\x80-\u036f\ufffd\u2000-\u2bff]){{4,64}}")
+_PAIR: Final = re.compile(rf"(?<![\w{SIGNS}])(?:(?![{SIGNS}])[\x80-\u036f\u2000-\u2bff]){{2}}(?!\w)")
 _SIGN_INSIDE: Final = re.compile(
-    rf"(?<=[A-Za-z])(?:(?![{_SIGNS}´])[^\w\x00-\x7f]|[ªº¹²³¼½¾])(?=[A-Za-z])|[À-ßâãð](?![{_SIGNS}´])[^\w\x00-\x7f]"
+    rf"(?<=[A-Za-z])(?:(?![{SIGNS}´])[^\w\x00-\x7f]|[ªº¹²³¼½¾])(?=[A-Za-z])|[À-ßâãð](?![{SIGNS}´])[^\w\x00-\x7f]"
 )
-_GLUED: Final = re.compile(r"(?<=[a-z])[^\x00-\x7f](?=[a-z])")
+GLUED: Final = re.compile(r"(?<=[a-z])[^\x00-\x7f](?=[a-z])")
 
 
 def misfit_share(text: str, codec: str) -> float:
@@ -77,8 +77,8 @@ def misfit_share(text: str, codec: str) -> float:
     if not others:
         return 0.0
     if codec in _ROWS:
-        usual = _usual(codec)
-        misfits = len(others) - sum(map(usual.__contains__, others)) + len(_GLUED.findall(text))
+        common = usual(codec)
+        misfits = len(others) - sum(map(common.__contains__, others)) + len(GLUED.findall(text))
     elif codec in _FOREIGN:
         misfits = sum(len(pattern.findall(text)) for pattern in (_BROKEN, _FOREIGN[codec], _CAPITALS))
         misfits += 2 * len(_CAPITAL_AFTER_SMALL.findall(text))
@@ -89,7 +89,7 @@ def misfit_share(text: str, codec: str) -> float:
 
 
 @cache
-def _usual(codec: str) -> frozenset[str]:
+def usual(codec: str) -> frozenset[str]:
     """Return the characters that texts in a double-byte set are made of."""
     plain, rows = _ROWS[codec]
     trails = (*range(0x40, 0x7F), *range(0xA1, 0xFF))

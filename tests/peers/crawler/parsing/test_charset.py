@@ -148,6 +148,66 @@ def test_sets_that_few_pages_are_in_are_read_without_a_label(text: str, codec: s
     assert decode_text(text.encode(codec), "text/html")[:2] == (text, codec)
 
 
+# Of no program whose texts the rule was measured on.
+NATIONAL = (
+    ("Zażółcone karty leżały na półce obok książki o żaglach", "iso-8859-2"),
+    ("Příliš žluťoučký kůň úpěl ďábelské ódy", "iso-8859-2"),
+    ("Kŕdeľ šťastných ďatľov učí koňa žrať kôru", "windows-1250"),
+    ("Egy hűtőházból kértünk színhúst, és öt szörpöt a vendégeknek", "iso-8859-2"),
+    ("Gojazni đačić s biciklom drži hmelj i finu vatu u džepu nošnje", "windows-1250"),
+    ("Pijamalı hasta yağız şoföre çabucak güvendi", "windows-1254"),
+    ("Įlinkdama fechtuotojo špaga sublykčiojusi pragręžė apvalų arbūzą", "windows-1257"),
+    ("Glāžšķūņa rūķīši dzērumā čiepj Baha koncertflīģeļu vākus", "iso-8859-13"),
+    ("Ти любиш їжу, але є ще й ґудзики, і їх треба пришити", "koi8-u"),
+)
+
+
+@pytest.mark.parametrize(("text", "label"), NATIONAL)
+@pytest.mark.parametrize("named", ["", "iso-8859-1", "utf-8", "gb2312", "own"])
+def test_a_text_is_read_in_the_set_that_has_the_letters_of_its_language(
+    text: str, label: str, named: str
+) -> None:
+    codec = codec_of(label)
+    assert codec is not None
+    meta = f"<meta charset={label if named == 'own' else named}>" if named else ""
+    page = f"<html>{meta}<title>{text}</title><p>{text}.</p></html>"
+    assert decode_text(page.encode(codec), "text/html").text == page
+
+
+@pytest.mark.parametrize("named", ["gb2312", "big5", "shift_jis", "euc-kr", "euc-jp"])
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [
+        (KOREAN * 2, "cp949"),
+        (CHINESE, "gb18030"),
+        ("臺北市立圖書館今天開放，歡迎讀者前來。", "big5hkscs"),
+        (JAPANESE * 2, "cp932"),
+    ],
+)
+def test_a_text_of_east_asia_is_read_whatever_set_of_the_region_is_named(
+    text: str, codec: str, named: str
+) -> None:
+    page = f"<html><meta charset={named}><title>{text}</title>"
+    assert decode_text(page.encode(codec), "text/html").text == page
+
+
+@pytest.mark.parametrize("label", ["windows-1252", "iso-8859-1", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich",
+        "Voix ambiguë d'un cœur qui, au zéphyr, préfère les jattes de kiwis",
+        "El veloz murciélago hindú comía feliz cardillo y kiwi. La cigüeña tocaba el saxofón",
+        "Høj bly gom vandt fræk sexquiz på wc",
+        "Kæmi ný öxi hér, ykist þjófum nú bæði víl og ádrepa",
+        "½ cup, 20 °C, £12, ±5, m², “quoted” – and José’s résumé",
+    ],
+)
+def test_what_is_western_stays_so(text: str, label: str) -> None:
+    page = f"<meta charset={label}>{text}" if label else text
+    assert decode_text(page.encode("cp1252"), "text/html").text == page
+
+
 @pytest.mark.parametrize(
     "text",
     [
