@@ -93,7 +93,7 @@ class SlotReports(Generic[Item]):
         self._delivery.clear()
 
     def wake(self, now: float) -> list[Send]:
-        """Send due batches; put items that others answer for into new ones, but those that we may not tell."""
+        """Send due batches; put items that others answer for into new ones, but none we may not tell."""
         sends: list[Send] = []
         for peer, number, items, has_waited in self._delivery.wake(now):
             if has_waited and not all(
