@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
 import pytest
 
 from tests.hostile_patterns import Asked, in_place, patterns, seconds, texts
+from tests.processor import processor_seconds
 
 FEW_CHARS: Final = 128
 MANY_CHARS: Final = 12_288
@@ -17,11 +19,17 @@ PATTERNS: Final = tuple(patterns())
 
 
 def worst_of(asked: Asked) -> tuple[float, str]:
-    """The processor time of the dearest text, small ones first: of exponential time those are enough."""
+    """The processor time of the dearest text, small ones first: of exponential time those are enough.
+
+    What seems to be too dear is measured by the yardstick, since a machine may be slow for a while.
+    """
     for n_chars in (FEW_CHARS, MANY_CHARS):
         worst = (0.0, "")
         for text in texts(asked, n_chars):
-            worst = max(worst, (seconds(asked, text), text[:80]))
+            took_s = seconds(asked, text)
+            if took_s > SECONDS_MAX:
+                took_s = processor_seconds(partial(seconds, asked, text))
+            worst = max(worst, (took_s, text[:80]))
             if worst[0] > SECONDS_MAX:
                 return worst
     return worst
