@@ -64,5 +64,5 @@ def test_what_comes_from_a_slot_that_was_given_away_is_told_no_more_and_holds_ba
         reports.tell(items, 0.0)
         assert told(reports, 0.0) == items
         reports.change_ownership(ownership(AFTER), 1.0)
-        assert [item for now in (1.0, 5.0) for item in told(reports, now)][-len(left) :] == left
+        assert {item for now in (1.0, 5.0) for item in told(reports, now)} == set(left)
         assert reports.waiting_count == reports.n_told == len(left)
